@@ -137,8 +137,8 @@ void crypto_add_base64url(struct text *out, const void *bytes, size_t size)
     add_digits(out, bytes, size, base64url_digits, false);
 }
 
-/* Appends what four digits stand for; false when they are no digits, or when padding or unused
-   bits are not as an encoder writes them. */
+/* Appends the bytes of four digits; false when they are no digits, or when padding or unused bits
+   differ from an encoder's output. */
 static bool add_group(struct text *out, const char group[4])
 {
     size_t padding = group[3] != '=' ? 0 : group[2] != '=' ? 1 : 2;

@@ -204,9 +204,9 @@ static bool is_head_of_log(const unsigned char bytes[LOG_HEAD_SIZE])
            sums[1] == word_at(bytes + LOG_HEAD_SIZE - 4, true);
 }
 
-/* SQLite takes a log that does not begin as one for none, and all that was committed in it is
-   forgotten without a word.  A crash cannot make such a log: its head is on the disk before the
-   first commit follows it. */
+/* SQLite treats a log with an invalid head as absent, and drops all commits in it without an
+   error.  A crash cannot produce such a log: its head is on the disk before the first commit
+   follows it. */
 static int check_log(const char *path, struct error *err)
 {
     owned(chars) char *log = text_format("%s-wal", path);
@@ -290,8 +290,8 @@ static int migrate(struct database *database, const struct database_schema *sche
     return database_commit(database, err);
 }
 
-/* Without spaces and quotes: SQLite rewrites them when it alters a table, and another release of
-   SQLite may write them differently. */
+/* Without spaces and quotes, which SQLite may write differently when it alters a table, or in
+   another release. */
 static char *schema_of(struct database *database, struct error *err)
 {
     return ask(database,
@@ -300,8 +300,8 @@ static char *schema_of(struct database *database, struct error *err)
                err);
 }
 
-/* The statements of our callers rest on the tables being those that the migrations make: here the
-   same migrations make them once more. */
+/* Our callers' statements need exactly the tables of the migrations: this runs the same migrations
+   in memory, to compare. */
 static int check_schema(struct database *database, const struct database_schema *schema,
                         struct error *err)
 {

@@ -14,7 +14,7 @@
 
 struct database;
 
-/* SHARED is for tests of what protects a file when the lock does not: another handle may have it.
+/* SHARED is for tests of the protection without the lock: another handle may have the file.
  */
 enum database_lock { DATABASE_EXCLUSIVE, DATABASE_SHARED };
 

@@ -60,7 +60,7 @@ int error_errno(struct error *err, enum error_kind kind, const char *format, ...
 /* Puts "CONTEXT: " in front of the sentence; kind and cause stay.  Always -1. */
 int error_context(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Sets the cause of an error that is set already; err may be NULL.  Always -1. */
+/* Sets the cause of an existing error; err may be NULL.  Always -1. */
 int error_because(struct error *err, const struct error_cause *cause);
 
 /* The sentence without the contexts in front of it.  Borrowed from err. */
@@ -75,5 +75,5 @@ void error_wait(struct error *err, int64_t asked_ms);
 /* The kind in lower case with underscores: "unknown_outcome".  Never NULL. */
 const char *error_kind_name(enum error_kind kind);
 
-/* The kind that error_kind_name() calls so; ERROR_BUG for a name it never gave. */
+/* The kind with this name from error_kind_name(); ERROR_BUG for an unknown name. */
 enum error_kind error_kind_of_name(const char *name);

@@ -126,7 +126,7 @@ struct text *file_pack(const void *bytes, size_t size)
     return out;
 }
 
-/* All of an open gzip stream; zlib hands a file that is not gzip through as it is. */
+/* All of an open gzip stream; zlib returns a file that is not gzip unchanged. */
 static int unpack(gzFile stream, const char *path, struct text *content, struct error *err)
 {
     char chunk[CHUNK_SIZE];
@@ -205,7 +205,7 @@ static int put_in_place(const char *temporary, const char *path, struct error *e
     return rename(temporary, path) < 0 ? file_error(path, "replace", err) : 0;
 }
 
-/* A rename would put a file in the place of a device or a pipe: /dev/null, for root. */
+/* A rename would replace a device or a pipe by a file: /dev/null, for root. */
 static bool is_replaceable(const char *path)
 {
     struct stat status;

@@ -14,8 +14,8 @@ struct index;
 struct index *index_new(void) __attribute__((returns_nonnull, warn_unused_result));
 void index_free(struct index *index);
 
-/* An object took the place of another; either may be NULL, then its key counts for nothing.  Keys
-   "" are not indexed. */
+/* One object replaced another; either may be NULL, and has no key then.  Keys "" are not
+   indexed. */
 void index_change(struct index *index, const char *former_key, const void *former, const char *key,
                   void *now);
 

@@ -47,7 +47,7 @@ void log_write(enum log_level level, const char *event, const struct log_field *
 /* Applies to lines written from now on; default LOG_INFO as text. */
 void log_setup(enum log_level least, enum log_form form);
 
-/* The clock that stamps the lines: unix milliseconds.  Default: the machine's.  The virtual loop
+/* The clock of the lines' timestamps: unix milliseconds.  Default: the system's.  The virtual loop
    sets its own, so that a simulated run logs simulated time. */
 typedef int64_t (*log_clock_fn)(void *context);
 void log_set_clock(log_clock_fn clock, void *context);

@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 
 /* Counts per thread.  A thread that frees another thread's memory may go below zero.  Callers only
-   compare two moments of one thread. */
+   compare two readings of one thread. */
 static _Thread_local int64_t held_bytes;
 static _Thread_local int64_t json_most = INT64_MAX; /* held_bytes at which jansson gets no more */
 
@@ -110,7 +110,7 @@ void mem_hide(void)
 {
     const struct rlimit none = { 0, 0 };
 
-    /* A core that is piped to a program ignores the limit; that it may not be dumped holds. */
+    /* A core that is piped to a program ignores the limit, but not the flag that forbids dumps. */
     require(setrlimit(RLIMIT_CORE, &none) == 0);
     require(prctl(PR_SET_DUMPABLE, 0) == 0);
 }

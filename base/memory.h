@@ -50,24 +50,24 @@ char *mem_copy_chars(const char *chars) __attribute__((warn_unused_result));
 /* NULL is legal. */
 void mem_free(void *block);
 
-/* Bytes that this thread has asked for and not freed: what something holds is the difference
+/* Bytes that this thread has allocated and not freed.  The memory of an object is the difference
    between before and after it was made. */
 int64_t mem_held(void);
 
-/* From now on jansson gets so many bytes more at most in this thread, and fails instead; 0: as many
-   as it asks for.  Around the parsing of what a server sent, and nothing else. */
+/* From now on jansson gets at most so many more bytes in this thread, and fails after that; 0: no
+   limit.  Only for parsing a server's answer. */
 void mem_bound_json(int64_t bytes);
 
-/* Gives free pages back to the system: for after something large and rare. */
+/* Gives free pages back to the system: after large and rare allocations. */
 void mem_trim(void);
 
 /* Gives jansson, libcurl and SQLite users one place: routes jansson through these functions and
    seeds its hash.  Call once, first thing in main(). */
 void mem_setup(void);
 
-/* For a program that holds secrets, before it reads the first: if it dies it leaves no core file,
-   and no other process of the same user may look into it.  mem_show() takes the second back, at a
-   clean end: a leak checker has to look then. */
+/* For a program that holds secrets, before it reads the first.  When the program dies it leaves no
+   core file, and no other process of the same user may read its memory. mem_show() reverts the
+   second part, at a clean end, because a leak checker has to read it then. */
 void mem_hide(void);
 void mem_show(void);
 

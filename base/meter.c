@@ -43,7 +43,7 @@ static int64_t clock_ms(clockid_t id)
     return (int64_t)spec.tv_sec * SECOND_MS + spec.tv_nsec / 1000000;
 }
 
-/* As the C library chooses it: by TZ, or else by the machine's own file. */
+/* As the C library chooses it: by TZ, or else by the system's own file. */
 static struct time_zone *zone_here(void)
 {
     const char *name = getenv("TZ");
@@ -148,7 +148,7 @@ void meter_show(void *context, const struct progress_state *state)
     meter->shown_ms = now_ms;
     meter_line(state, now_ms - meter->began_ms, (struct wall_time){ clock_ms(CLOCK_REALTIME) },
                meter->zone, line);
-    /* A line that fills the terminal goes on in the next one, and then two would be left. */
+    /* A line that fills the terminal wraps, and two lines would be left. */
     text_end_at(line, text_cut(line->chars, columns_of(meter->fd) - 1));
     text_add(out, "\r%s\033[K", line->chars);
     put(meter, out);

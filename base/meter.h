@@ -20,8 +20,8 @@ struct meter;
    until meter_free(). */
 struct meter *meter_new(int fd) __attribute__((returns_nonnull, warn_unused_result));
 
-/* For a progress_report, whose context is the meter: shows the state, if the line was not written a
-   moment ago or the part is another one.  May be called by any thread, by one at a time. */
+/* For a progress_report, whose context is the meter: shows the state, unless the line was written a
+   moment ago for the same part.  Any thread may call it, one at a time. */
 void meter_show(void *meter, const struct progress_state *state);
 
 /* Takes the line away; NULL is legal. */

@@ -172,8 +172,8 @@ static int year_of(int64_t moment)
     return civil_date_of_day((moment - (moment % DAY_S + DAY_S) % DAY_S) / DAY_S).year;
 }
 
-/* The edges of the year before to the year after are all that can matter: an edge may lie some
-   days outside its year.  Where summer ends and begins at one moment, summer goes on. */
+/* Only the edges of the year before to the year after matter: an edge may lie some days outside its
+   year.  If summer ends and begins at one moment, summer goes on. */
 const struct zone_clock *posix_zone_clock(const struct posix_zone *zone, int64_t moment)
 {
     const struct zone_clock *clock = &zone->standard;

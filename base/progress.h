@@ -46,5 +46,5 @@ void progress_clear(struct progress *progress);
 /* part: must stay as it is until the next one begins. */
 void progress_begin(struct progress *progress, const char *part, size_t count);
 
-/* By any thread: an item of the part is done, of which so much was expected. */
+/* Any thread may call it: an item of the part is done, with this share of the expected work. */
 void progress_item(struct progress *progress, double expected);

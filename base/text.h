@@ -30,9 +30,9 @@ struct text {
 struct text *text_new(size_t limit) __attribute__((returns_nonnull, warn_unused_result));
 void text_free(struct text *text);
 
-/* Appends as printf does, with one difference, which all of base/ and above has: "%.120s", text cut
-   for people, ends at a character of UTF-8; "%.*s", a slice, is of exactly so many bytes.  Knows
-   the conversions d i u x X o c s p e f g and %, and aborts at others. */
+/* Appends as printf does, with one difference: "%.120s", text cut for people, ends at a whole
+   character of UTF-8; "%.*s", a slice, has exactly so many bytes.  Knows the conversions d i u x X
+   o c s p e f g and %, and aborts at others. */
 void text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_add_arguments(struct text *text, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
@@ -60,7 +60,7 @@ char *text_format(const char *format, ...)
    UTF-8 is split. */
 size_t text_cut(const char *chars, size_t most);
 
-/* The same of bytes that were cut already: without a last character that is not all there. */
+/* The same for bytes that were cut already: drops a last character that is incomplete. */
 size_t text_whole(const char *chars, size_t length);
 
 /* Copies into a buffer of `size` bytes, terminated; false when it had to be cut. */

@@ -263,7 +263,7 @@ char *text_format(const char *format, ...)
 
 bool text_print_arguments(char *out, size_t size, const char *format, va_list arguments)
 {
-    /* its limit keeps it within the caller's buffer, which it never has to exchange */
+    /* its limit keeps it within the caller's buffer, which it never has to reallocate */
     struct text text = { .chars = out, .size = size, .limit = size - 1 };
 
     require(size > 0);

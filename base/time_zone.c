@@ -300,9 +300,9 @@ struct local_time time_zone_local(const struct time_zone *zone, struct wall_time
     return local;
 }
 
-/* Walks the stretches between two changes from before the first moment that can show the wanted
-   time.  The first stretch whose clock reaches that time holds the answer: the moment when it
-   shows it, or, where the clock jumped over it, the beginning of the stretch. */
+/* Walks the intervals between two changes, from before the first moment that can have the wanted
+   time.  The first interval whose clock reaches that time holds the answer: the moment of that time
+   or, if the clock skipped it, the beginning of the interval. */
 struct wall_time time_zone_wall(const struct time_zone *zone, struct civil_date date,
                                 int minute_of_day)
 {

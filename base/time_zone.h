@@ -40,7 +40,7 @@ const char *time_zone_name(const struct time_zone *zone);
 struct local_time time_zone_local(const struct time_zone *zone, struct wall_time wall);
 
 /* The moment at which the clock of that zone shows this date and time.  A time that occurs twice
-   (autumn) gives the first; one that is skipped (spring) gives the moment of the jump. */
+   (autumn) gives the first moment; a skipped one (spring) gives the moment of the change. */
 struct wall_time time_zone_wall(const struct time_zone *zone, struct civil_date date,
                                 int minute_of_day);
 

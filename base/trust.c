@@ -118,7 +118,7 @@ static int begin(struct walk *walk, struct error *err)
     return enter(walk, open(is_absolute ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC), "", err);
 }
 
-/* The descriptor of the last name, -1: error, -2: there is more to walk. */
+/* The descriptor of the last name, -1: error, -2: the path goes on. */
 static int step(struct walk *walk, const char *name, struct error *err)
 {
     enum { MORE = -2 };

@@ -247,7 +247,7 @@ struct gpu_share accelerator_share(const struct accelerators *configured, const 
     return row ? known_share(row->parts) : share_by_name(resource, facts ? facts : &nothing);
 }
 
-/* A driver that is not known may be an accelerator's: only what surely is none counts as nothing.
+/* An unknown driver may be an accelerator's: only known other drivers count as nothing.
  */
 struct gpu_share accelerator_device(const struct accelerators *configured, const char *driver)
 {
@@ -291,7 +291,7 @@ struct gpu_facts gpu_facts_of(const char *labels)
         .replicas = label_number(labels, "nvidia.com/gpu.replicas"),
     };
 
-    /* Every GPU is cut alike, and nvidia.com/gpu and its labels speak of one slice. */
+    /* Every GPU is partitioned alike, and nvidia.com/gpu and its labels describe one slice. */
     if (profile && read_profile(profile + sizeof mark - 1, &facts.slices, &facts.gigabytes))
         facts.memory_mib = accelerator_memory_mib(product);
     return facts;

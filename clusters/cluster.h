@@ -80,8 +80,8 @@ int64_t cluster_held(const struct cluster *cluster);
 /* The last failure of list or watch, "" when all is well; and how many failed in a row. */
 const char *cluster_trouble(const struct cluster *cluster);
 
-/* Whether nodes and pods came without trouble when they were last asked for.  A cluster in which
-   only budgets or devices may not be listed is heard. */
+/* Whether nodes and pods were read without trouble the last time.  A cluster in which only budgets
+   or devices may not be listed counts as read. */
 bool cluster_is_heard(const struct cluster *cluster);
 
 static inline void owned_cluster(struct cluster **cluster)

@@ -70,7 +70,7 @@ static int node_fill(struct node *node, const json_t *object, struct error *err)
     node->devices = devices_pack(devices);
     node->gpu_facts = gpu_facts_of(node->labels);
     node->is_leaving = deletion.ms != 0;
-    /* A copy, as all that is kept: what a cluster takes of our memory is counted here. */
+    /* A copy, as of everything that is kept: it counts as the cluster's memory. */
     node->taints = taints ? json_deep_copy(taints) : json_array();
     return 0;
 }
@@ -100,7 +100,7 @@ static json_t *container_devices(const json_t *container, struct error *err)
     return counts;
 }
 
-/* A sum that no node can have is as good as unread: the pod is there, and must leave its node. */
+/* A sum that no node can have counts as unreadable: the pod is there, and must leave its node. */
 static json_int_t sum_of(json_int_t left, json_int_t right)
 {
     require(left <= INT_MAX && right <= INT_MAX);

@@ -45,7 +45,7 @@ static const char *attribute(const json_t *device, const char *name)
     return json_text_or(json_object_get(attributes, name), "string", "");
 }
 
-/* Drivers show a GPU that is passed through to a machine beside the GPU itself. */
+/* Drivers show a GPU that is passed through to a virtual machine beside the GPU itself. */
 static bool is_face(const json_t *device)
 {
     return text_equal(attribute(device, "type"), "vfio");

@@ -103,7 +103,8 @@ static const char *name_by(const struct row *row, const json_t *metadata, const 
     return text_at(controller, "name");
 }
 
-/* Autoscalers' own signs that a pod should not be moved; "30m" and the like count as yes. */
+/* Autoscalers' own annotations that a pod should not be moved; "30m" and similar values count as
+   yes. */
 static bool is_protected(const json_t *annotations)
 {
     const char *disrupt = text_at(annotations, "karpenter.sh/do-not-disrupt");

@@ -23,7 +23,7 @@ static int64_t whole_quotient(int64_t dividend, int64_t divisor)
 struct slices {
     int64_t compute; /* sevenths */
     int64_t memory;  /* eighths */
-    int64_t alike;   /* GPUs that the slices of one profile fill, of the profile that fills most */
+    int64_t alike;   /* GPUs that the slices of one profile fill, for the profile that fills most */
 };
 
 static void slices_add(struct slices *slices, const struct gpu_share *share, int64_t count)

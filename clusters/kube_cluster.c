@@ -66,7 +66,7 @@ static const struct kube_cluster *seen(const struct cluster *cluster)
     return (const struct kube_cluster *)cluster;
 }
 
-/* Whether all of it was listed and is followed, or is known not to be there. */
+/* Whether the whole resource was listed and is watched, or is known to be absent. */
 static bool is_current(const struct optional *optional)
 {
     for (size_t i = 0; i < OPTIONAL_WATCHES; i++) {

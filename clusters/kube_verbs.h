@@ -49,9 +49,9 @@ void cluster_evict_pod(struct cluster *cluster, const struct pod_ref *pod, int64
    own API wait at most 30. */
 enum { CLUSTER_QUESTION_MS = 12 * SECOND_MS };
 
-/* The same as a question: the server answers as it would, and evicts nothing.  ERROR_INVALID, with
-   nothing sent, unless the server surely knows what a dry run is: one with policy/v1 is 1.21 or
-   younger, and dry runs are 1.18's. */
+/* The same as a dry run: the server answers as it would, and evicts nothing.  ERROR_INVALID, with
+   nothing sent, unless the server surely supports dry runs: policy/v1 exists since 1.21, dry runs
+   since 1.18. */
 bool cluster_knows_dry_runs(const struct cluster *cluster);
 int cluster_try_eviction(struct cluster *cluster, const struct pod_ref *pod, cluster_done_fn done,
                          void *context, struct error *err) __attribute__((warn_unused_result));
@@ -118,7 +118,7 @@ void cluster_delete_pod(struct cluster *cluster, const struct pod_ref *pod, int6
 void cluster_delete_node(struct cluster *cluster, const char *name, const char *uid,
                          cluster_done_fn done, void *context);
 
-/* Direct reads, not from the watch: for what decides something irreversible. */
+/* Direct reads, not from the watch: for decisions about irreversible effects. */
 void cluster_read_node(struct cluster *cluster, const char *name, cluster_done_fn done,
                        void *context);
 /* One page of at most 500 pods bound to the node, from a quorum read; body is the PodList. */

@@ -221,8 +221,8 @@ static const char *rule_of_disruption(const json_t *job)
     return "";
 }
 
-/* An evicted pod is a failed one to its Job, and one more than the limit ends the Job with all its
-   pods.  Of an index's own limit the whole Job's failures are taken, which are no fewer. */
+/* A Job counts an evicted pod as failed, and fails with all its pods when the limit is exceeded.
+   For a limit per index the failures of the whole Job are used, which are no fewer. */
 static int64_t spare_of(const struct kind *kind, const json_t *object)
 {
     const char *rule = rule_of_disruption(object);

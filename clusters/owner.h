@@ -46,10 +46,10 @@ char *owner_of_pod(const struct pod *pod) __attribute__((warn_unused_result));
    frees it. */
 char *owner_job_of_pod(const struct pod *pod) __attribute__((warn_unused_result));
 
-/* Whether it is yet to be counted as a failure of its Job, should it be evicted or have been. */
+/* Whether its eviction will still count, or counts already, as a failure of its Job. */
 bool owner_counts_pod(const struct pod *pod);
 
-/* Whether a queueing controller has admitted the pod: then even one alone belongs to a whole. */
+/* Whether a queueing controller has admitted the pod: then even a single pod belongs to a gang. */
 bool owner_is_queued(const struct pod *pod);
 
 /* "JobSet ml/train", for people.  The caller frees it. */

@@ -174,7 +174,7 @@ bool node_is_in_trouble(const struct node *node)
     return false;
 }
 
-/* The whole list as it shall be: the others as the server wrote them, ours last. */
+/* The whole list to be written: the others as the server wrote them, ours last. */
 static json_t *changed_taints(const struct node *node, const struct node_change *change)
 {
     json_t *taints = json_array();

@@ -176,7 +176,7 @@ bool node_has_taint(const struct node *node, const char *key);
 
 #define NODE_TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
 
-/* An autoscaler's word that it may take the node away: a hint, which our announcement answers. */
+/* An autoscaler's taint that it may remove the node: a hint, which our announcement overrides. */
 #define NODE_TAINT_CANDIDATE "DeletionCandidateOfClusterAutoscaler"
 
 /* The taint by which another controller announces that it removes the node, or that the node is

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each profile is a link, and one more role may follow: they fit into a chain. */
+/* Each profile is a link, and one more role may follow: the chain must have room for them. */
 enum { TOKEN_LIMIT = 20000, PROFILES_MAX = AWS_LINKS_MAX - 2 };
 
 static const char container_host[] = "http://169.254.170.2";
@@ -106,7 +106,7 @@ static bool add_web_identity(struct aws_chain *chain)
     return true;
 }
 
-/* A token must not travel in plain text but to this machine and to the agents on its link. */
+/* A token may travel in plain text only to this machine and to agents on its link. */
 static int check_container(const char *chars, struct error *err)
 {
     static const char *const hosts[] = { "localhost", "::1", "169.254.170.2", "169.254.170.23",

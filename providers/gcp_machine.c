@@ -14,9 +14,9 @@
 
 static const char id_scheme[] = "gce://";
 
-/* The provider ID out of ".../projects/PROJECT/zones/ZONE/instances/NAME", which is what the cloud
-   controller writes into the Node.  Another form gives none, nor does the URL of another machine
-   than the instance's name says: its Node would be taken for this one's. */
+/* Reads the provider ID from ".../projects/PROJECT/zones/ZONE/instances/NAME", which the cloud
+   controller also writes into the Node.  Another form gives none.  So does a URL whose name differs
+   from the instance's: the Node of another machine would count as this one's. */
 static void read_place(const char *url, struct instance *instance)
 {
     static const char *const words[] = { "/projects/", "/zones/", "/instances/" };
@@ -89,7 +89,7 @@ int gcp_read_member(const json_t *item, struct instance *ret_instance, struct er
     return 0;
 }
 
-/* Only a status that says so means that it runs, or that it is on its way. */
+/* Only a known status means that it runs, or will run. */
 static enum instance_state state_of_status(const char *status)
 {
     if (text_equal(status, "RUNNING"))

@@ -128,7 +128,7 @@ static void set_access(struct gcp_token *token, const char *access)
     token->access = mem_copy_chars(access);
 }
 
-/* Those who wait now get the word; who asks from inside `ready` waits for the next. */
+/* Calls all present waiters; a caller that asks from inside `ready` waits for the next token. */
 static void deliver_to_all(struct gcp_token *token, const struct error *err)
 {
     owned(chars) char *access = err ? NULL : mem_copy_chars(token->access);

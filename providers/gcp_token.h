@@ -13,7 +13,7 @@
 
 struct gcp_token;
 
-/* Who asks.  Texts are borrowed while gcp_token_new() runs. */
+/* The identity to get a token for.  Texts are borrowed while gcp_token_new() runs. */
 struct gcp_identity {
     const char *credentials; /* path of a service account's key; NULL: the metadata server */
     const char *metadata;    /* overrides the metadata server's URL; NULL: its own */
@@ -39,5 +39,5 @@ int gcp_token_ask(struct gcp_token *token, struct gcp_waiter *waiter, struct err
 /* The waiter does not wait any more (legal when it does not). */
 void gcp_token_forget(struct gcp_token *token, struct gcp_waiter *waiter);
 
-/* The cloud refused this token: the next one who asks gets a new one. */
+/* The cloud refused this token: the next caller gets a new one. */
 void gcp_token_reject(struct gcp_token *token, const char *refused);

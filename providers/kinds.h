@@ -16,6 +16,7 @@ extern const size_t provider_kind_count;
 /* The kind of that name; NULL: there is none. */
 const struct provider_kind *provider_kind_find(const char *name);
 
-/* What the kinds know of `providers.NAME` and of `pools.NAME`, by number; NULL after the last. */
+/* The settings of `providers.NAME` and of `pools.NAME` of the kind with this number; NULL after the
+   last. */
 const struct settings_kind *provider_account_kind(size_t at);
 const struct settings_kind *provider_pool_kind(size_t at);

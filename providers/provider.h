@@ -40,8 +40,8 @@ enum instance_state {
     INSTANCE_RUNNING,
     INSTANCE_DELETING,
     INSTANCE_OTHER,  /* stopped, suspended, being repaired: exists, and cannot be used */
-    INSTANCE_PARKED, /* exists, and is in no pool: to its pool it is gone.  A box of bare metal that
-                        left its cluster. */
+    INSTANCE_PARKED, /* exists, but is in no pool: it counts as gone for its pool.  A bare-metal
+                        machine that left its cluster. */
     INSTANCE_STATE_COUNT,
 };
 
@@ -67,8 +67,8 @@ struct instance_page {
     const char *next; /* token of the next page; NULL: this was the last */
 };
 
-/* What a kind reads of `providers.NAME` and of `pools.NAME`.  Opaque to all but the kind: it is
-   the struct that its own settings table fills. */
+/* A kind's own keys of `providers.NAME` and of `pools.NAME`.  Opaque to all other code: the struct
+   that the kind's settings table fills. */
 struct provider_account;
 struct pool_address;
 
@@ -78,13 +78,13 @@ struct provider;
 typedef void (*provider_list_fn)(void *context, const struct instance_page *page,
                                  const struct error *err);
 
-/* The cause of an ERROR_TRANSIENT: the exchange was answered, and another one follows.  `operation`
-   is then what the next call takes as `progress`, and is not empty; the caller keeps it in its
-   journal before it calls.  What is longer than it can keep is an ERROR_CORRUPT to it: the order
-   has failed, and is repeated from its first exchange. */
+/* The cause of an ERROR_TRANSIENT: the exchange was answered, and another one must follow.
+   `operation` is then the `progress` of the next call, and is not empty; the caller stores it in
+   its journal before that call.  If it is too long to store, the caller treats it as ERROR_CORRUPT:
+   the order has failed, and is repeated from its first exchange. */
 extern const struct error_cause provider_goes_on;
 
-/* What create() and remove() are asked for.  Each may take several exchanges, a call each: the
+/* The arguments of create() and remove().  Each may take several exchanges, one call each: the
    answer of all but the last is an error with the cause provider_goes_on. */
 struct provider_order {
     const char *request_key; /* of create(): 8 hexadecimal digits */
@@ -96,23 +96,23 @@ struct provider_order {
 /* err NULL: accepted.  `operation` names it at the cloud, for people; "" where it has none. */
 typedef void (*provider_done_fn)(void *context, const char *operation, const struct error *err);
 
-/* host: where the machine physically is, in the cloud's own words; "" while it does not say.  NULL
-   with an error. */
+/* host: the physical host of the machine, in the cloud's own words; "" while the cloud does not
+   tell it.  NULL with an error. */
 typedef void (*provider_host_fn)(void *context, const char *host, const struct error *err);
 
 /* instance NULL and err NULL: there is no such machine. */
 typedef void (*provider_look_fn)(void *context, const struct instance *instance,
                                  const struct error *err);
 
-/* How the caller knows which machine its create() made.  The referee may assume: at most one
-   machine carries a key, however often create() is repeated under it. */
+/* How the caller recognises the machine that its create() made.  The referee may assume: at most
+   one machine carries a key, however often create() is repeated under it. */
 enum provider_identity {
     /* The list shows the key with the machine (request_key), or the name follows from it
        (name_machine).  The transfer needs no more. */
     IDENTITY_BY_KEY,
 
-    /* No key comes back: the machine is ours that appeared after a journaled claim of growth, and
-       no two such claims of a pool are open at once.  No kind offers only this yet, and the
+    /* No key comes back: our machine is the one that appeared after a journaled claim of growth,
+       and no two such claims of a pool are open at once.  No kind offers only this yet, and the
        transfer has no code for one: fleet_open() and fleet_check() refuse it (ERROR_INVALID). */
     IDENTITY_BY_GROWTH,
 };
@@ -130,8 +130,8 @@ struct provider_kind {
     /* One place, one text, which people read too: "group G of project P in zone Z". */
     void (*print_place)(const struct pool_address *pool, struct text *out);
 
-    /* How the cloud will name the machine that create() makes under this key.  NULL: the cloud says
-       so itself, in its list. */
+    /* The name that the cloud will give to the machine created under this key.  NULL: the cloud
+       chooses it, and shows it in its list. */
     void (*name_machine)(const struct pool_address *pool, const char *request_key,
                          char out[INSTANCE_NAME_SIZE]);
 
@@ -150,24 +150,24 @@ struct provider_kind {
                    const struct provider_order *order, provider_done_fn done, void *context);
 
     /* Grows the pool by one instance.  Repeating an order makes no second one; ERROR_CONFLICT: it
-       exists; adopt it.  A cloud that names machines itself lists an order within four minutes of
-       its answer, or has dropped it.  Until the last of several exchanges is answered, a machine
-       that the list has already is_unfinished there. */
+       exists, so use it.  A cloud that names machines itself either lists an order within four
+       minutes of its answer, or has dropped it.  Until the last of several exchanges is answered, a
+       machine in the list is_unfinished. */
     void (*create)(struct provider *provider, const struct pool_address *pool,
                    const struct provider_order *order, provider_done_fn done, void *context);
 
-    /* Asks for the physical host of an instance.  NULL: this cloud tells nobody. */
+    /* Asks for the physical host of an instance.  NULL: this cloud does not tell it. */
     void (*host)(struct provider *provider, const struct pool_address *pool, const char *instance,
                  provider_host_fn done, void *context);
 
-    /* Reads one machine by its name, past any list.  What is only asked for has no machine yet.
-       NULL: this cloud cannot. */
+    /* Reads one machine by its name, without a list.  A machine that was only ordered does not
+       exist yet.  NULL: this cloud cannot. */
     void (*look)(struct provider *provider, const struct pool_address *pool, const char *instance,
                  provider_look_fn done, void *context);
 
-    /* Reads the provider ID of a Node: the name of its machine.  False: the ID is of another place.
-       *ret_claim: how much of it tells that the machine is this pool's, more is surer; 0: nothing
-       does. */
+    /* Reads the name of a Node's machine from its provider ID.  False: the ID is of another
+       project or zone. ret_claim: how surely the machine is this pool's, more is surer; 0: it is
+       not known. */
     bool (*read_provider_id)(const struct pool_address *pool, const char *provider_id,
                              char ret_name[INSTANCE_NAME_SIZE], size_t *ret_claim);
 };

@@ -241,8 +241,8 @@ static struct request *copies_of(const struct token_pairs *pairs, int copies, in
     return requests;
 }
 
-/* Copies do not have the same lengths at the same time: each gets those of one within a minute's
-   worth of requests after it. */
+/* Copies of the stream must not have the same lengths at the same time: each request takes the
+   lengths of one that arrives up to a minute later. */
 static void shuffle_lengths(struct request *requests, size_t count, int copies)
 {
     struct random random;

@@ -126,7 +126,7 @@ static struct flat flatten(struct arrivals *arrivals)
     return flat;
 }
 
-/* What anyone would write first: a heap of free times, the same two classes and counters. */
+/* The simplest implementation: a heap of free times, with the same two classes and counters. */
 static int64_t heap_replay(const struct flat *flat, const struct service_time *service, int servers,
                            uint64_t target)
 {
@@ -217,7 +217,7 @@ struct week {
     struct allocate_model model;
 };
 
-/* So many requests a second on average: a day's wave, quiet weekends, and levels that drift. */
+/* So many requests a second on average: a daily wave, quiet weekends, and levels that drift. */
 static void fill_weeks(struct demand_series *series, size_t number, int weeks, double rate)
 {
     struct random random;

@@ -230,7 +230,7 @@ static void time_one(const char *name, const struct victim_case *scene, size_t w
            (double)greedy / 3600);
 }
 
-/* Large gangs all over the fleet: hardly a part is apart from the others. */
+/* Large gangs all over the fleet: hardly any part is independent of the others. */
 static struct fleet_job draw_tangled(void *context, struct random *random)
 {
     struct fleet_job job = draw(context, random);

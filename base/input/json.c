@@ -73,8 +73,8 @@ static const char *type_phrase(json_type type)
     return "nothing";
 }
 
-/* The value at a path or NULL.  *ret_blocked is where the path meets something that is neither an
-   object nor absent: the value found there and how much of the path names it. */
+/* The value at a path or NULL.  If the path ends at a value that is no object, *ret_blocked gets
+   that value and the length of the path up to it. */
 struct blocked {
     const json_t *value;
     size_t length;

@@ -61,7 +61,7 @@ int json_find_object(const json_t *root, const char *path, json_t **ret, struct 
 int json_find_array(const json_t *root, const char *path, json_t **ret, struct error *err)
     __attribute__((warn_unused_result));
 
-/* For what people see and for lenient looks: the text at the path, or `otherwise`. */
+/* For display and for optional members: the text at the path, or `otherwise`. */
 const char *json_text_or(const json_t *root, const char *path, const char *otherwise);
 int64_t json_int_or(const json_t *root, const char *path, int64_t otherwise);
 bool json_bool_or(const json_t *root, const char *path, bool otherwise);
@@ -72,8 +72,8 @@ char *json_print(const json_t *json) __attribute__((returns_nonnull, warn_unused
 /* For people and goldens: two spaces, a newline at the end. */
 char *json_print_pretty(const json_t *json) __attribute__((returns_nonnull, warn_unused_result));
 
-/* THE way from text to JSON, also for foreign bytes: a byte that is not valid UTF-8 becomes '?'.
-   (jansson's own function returns NULL for such a text, and the member would be missing.) */
+/* THE conversion from text to JSON, also for foreign bytes: a byte that is not valid UTF-8 becomes
+   '?'. (jansson's own function returns NULL for such a text, and the member would be missing.) */
 json_t *json_text(const char *chars) __attribute__((returns_nonnull, warn_unused_result));
 
 /* Sets a member; takes the value, which must not be NULL.  The key is mended as json_text() does.

@@ -134,7 +134,7 @@ static bool is_choice(const char *argument, const char *value)
     return false;
 }
 
-/* Notes an option; `attached` is what stood behind "=", or NULL.  Returns 0 or an exit code. */
+/* Stores an option; `attached` is the text after "=", or NULL.  Returns 0 or an exit code. */
 static int take_option(struct command_call *call, const struct command_option *option,
                        const char *attached, struct words *words)
 {
@@ -186,7 +186,7 @@ static int take_short_option(struct command_call *call, const char *word, struct
     return 0;
 }
 
-/* A word that is no option: a child's name while there can be one, else an argument. */
+/* A word that is no option: a child's name while one is possible, else an argument. */
 static int take_word(struct command_call *call, const char *word)
 {
     const struct command *child = NULL;

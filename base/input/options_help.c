@@ -101,7 +101,7 @@ static void add_wrapped(struct text *out, const char *words, int indent)
     text_add(out, "\n");
 }
 
-/* `own`: a command's options, which stand for the common ones of the same name; or NULL. */
+/* `own`: a command's options, which replace the common ones of the same name; or NULL. */
 static void add_options(struct text *out, const struct command_option *table,
                         const struct command_option *own, int width)
 {

@@ -84,8 +84,8 @@ const struct setting *settings_find(const struct setting *table, size_t count, c
 const struct yaml_node *settings_need(const struct yaml_node *mapping, const char *key,
                                       struct error *err) __attribute__((warn_unused_result));
 
-/* Only what the mapping has is set; the rest of object stays as it is.  On failure keys before the
-   one at fault may be set. */
+/* Sets only the keys in the mapping; the rest of object stays as it is.  On failure keys before the
+   wrong one may be set. */
 int settings_change(const struct yaml_node *mapping, const struct setting *table, size_t count,
                     void *object, struct error *err) __attribute__((warn_unused_result));
 

@@ -218,7 +218,7 @@ static int take_event(struct composer *composer, const yaml_event_t *event, stru
     return 0;
 }
 
-/* libyaml marks the place of every mistake but that of a byte that is no UTF-8. */
+/* libyaml gives the place of every mistake except a byte that is no UTF-8. */
 static int fail_syntax(const struct composer *composer, const yaml_parser_t *parser,
                        const char *bytes, struct error *err)
 {

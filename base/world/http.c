@@ -13,7 +13,7 @@
 struct http_exchange *http_send(struct http *http, const struct http_request *request,
                                 http_done_fn done, void *context)
 {
-    /* Without a timeout a lost answer would be waited for without end; only a stream may. */
+    /* Without a timeout sluice would wait forever for a lost answer; only a stream may. */
     require(request->timeout_ms > 0 || (request->timeout_ms == 0 && request->on_chunk));
     require(request->url && done);
     return http->verbs->send(http, request, done, context);

@@ -65,7 +65,7 @@ struct http_request {
     const struct http_tls *tls;
     bool is_mutation;
     bool is_repeatable;     /* a mutation that may arrive twice */
-    bool accepts_gzip;      /* the answer may come compressed, and is handed on as it was */
+    bool accepts_gzip;      /* the server may compress the answer; the caller gets it unpacked */
     int64_t timeout_ms;     /* whole exchange; 0 only with on_chunk: none */
     size_t answer_limit;    /* bytes of body; 0: 1 MiB.  More is ERROR_CORRUPT */
     http_chunk_fn on_chunk; /* NULL: the body is in the answer */
@@ -119,8 +119,8 @@ void http_cancel(struct http *http, struct http_exchange *exchange);
 /* Ends all exchanges without calling `done`.  Not from inside `done` or a chunk function. */
 void http_free(struct http *http);
 
-/* Whether the permissions of a unix socket keep us out: -1, ERROR_DENIED with whose it is and what
-   helps.  0: they do not, whatever else may be wrong with it. */
+/* Whether the permissions of a unix socket deny us access: -1, ERROR_DENIED with its owner and the
+   remedy. 0: they do not, whatever else may be wrong with it. */
 int http_socket_check(const char *path, struct error *err) __attribute__((warn_unused_result));
 
 const char *http_method_name(enum http_method method);

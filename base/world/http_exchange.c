@@ -17,7 +17,7 @@
 
 enum { CONNECT_TIMEOUT_MS = 5000, ANSWER_LIMIT = 1 << 20 };
 
-/* A failing setopt is our mistake: libcurl has no memory, or lacks the option. */
+/* A failing setopt is our mistake, a lack of memory, or a libcurl without the option. */
 #define set_option(easy, option, value)                                                            \
     require(curl_easy_setopt((easy), (option), (value)) == CURLE_OK)
 
@@ -96,7 +96,7 @@ static void keep_header(struct http_exchange *exchange, const char *line, size_t
     exchange->received_size += length;
 }
 
-/* A line at a time; a status line begins the headers of another answer (after a 100). */
+/* One line at a time; a status line begins the headers of another answer (after a 100). */
 static size_t on_header(char *line, size_t one, size_t size, void *context)
 {
     struct http_exchange *exchange = context;
@@ -120,7 +120,7 @@ static int add_header(struct http_exchange *exchange, const struct http_header *
         return error_set(err, ERROR_INVALID,
                          "header %.40s has a character that headers cannot hold", header->name);
 
-    /* "Name:" would take libcurl's own header away; "Name;" sends an empty one. */
+    /* "Name:" would remove libcurl's own header; "Name;" sends an empty one. */
     owned(chars) char *line = *header->value ? text_format("%s: %s", header->name, header->value)
                                              : text_format("%s;", header->name);
 
@@ -162,7 +162,8 @@ static void set_tls(CURL *easy, const struct http_tls *tls)
         return;
     if (tls->ca_pem) {
         set_blob(easy, CURLOPT_CAINFO_BLOB, tls->ca_pem);
-        /* Given authorities replace the system's: its folder would still be asked. */
+        /* Given authorities replace the system's: otherwise the system's folder would still
+           count. */
         set_option(easy, CURLOPT_CAPATH, NULL);
     }
     if (tls->certificate_pem)

@@ -104,7 +104,7 @@ void http_secrets_free(struct http_secrets *secrets)
     mem_free(secrets);
 }
 
-/* The first of them in the bytes, of two that begin there the longer one; NULL: none. */
+/* The first secret in the bytes; of two that begin at one place the longer one; NULL: none. */
 static const char *find(const struct http_secrets *secrets, const char *bytes, size_t size,
                         size_t *ret_length)
 {

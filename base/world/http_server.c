@@ -117,8 +117,8 @@ static void cut(struct connection *connection)
         forget_connection(connection);
 }
 
-/* Learns what a new connection is; over the cap one is cut: the newcomer, or by a unix socket the
-   one that has to make place for it. */
+/* Registers a new connection.  Over the cap one is closed: the new one, or on a unix socket the one
+   that shares_giver() names. */
 static void admit(struct connection *connection)
 {
     struct http_server *server = connection->server;

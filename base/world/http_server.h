@@ -69,8 +69,8 @@ struct http_reply {
 /* Answers and ends the call. */
 void http_call_answer(struct http_call *call, const struct http_reply *reply);
 
-/* Streaming: begin, then pieces, then end.  on_close is called once when the client goes away
-   before the end; the call is invalid after it, and after http_call_stream_end(). */
+/* Streaming: begin, then pieces, then end. on_close is called once when the client closes the
+   connection before the end; the call is invalid after it, and after http_call_stream_end(). */
 void http_call_stream_begin(struct http_call *call, const char *content_type,
                             void (*on_close)(void *context), void *context);
 

@@ -20,7 +20,7 @@ static size_t count_of(const struct connection_list *list, uid_t uid)
     return count;
 }
 
-/* 0: no caller waits for its answer; 1: an answer that can be asked for again; 2: never. */
+/* 0: no caller waits for its answer; 1: a request that can be repeated; 2: never closed. */
 static int worth(const struct connection *connection)
 {
     if (!connection->call)

@@ -38,24 +38,24 @@ struct loop *loop_virtual_new(struct wall_time start)
 
 void loop_free(struct loop *loop);
 
-/* Monotonic milliseconds since the machine started; they go on while it sleeps. */
+/* Monotonic milliseconds since the system started; they go on during suspend. */
 int64_t loop_now(const struct loop *loop);
 
-/* The wall clock at loop_now(), which no jump of the machine's changes. */
+/* The wall clock at loop_now(); no jump of the system clock changes it. */
 struct wall_time loop_wall(const struct loop *loop);
 
-/* By how much the machine's wall clock is ahead of loop_wall(), in ms; behind: negative. */
+/* By how much the system clock is ahead of loop_wall(), in ms; behind: negative. */
 int64_t loop_wall_apart(const struct loop *loop);
 
 /* From now on loop_wall() shows so much more. */
 void loop_wall_move(struct loop *loop, int64_t by_ms);
 
-/* Names the start of the machine from which loop_now() counts: readings of processes with the same
-   name can be compared.  "": not known.  Borrowed from the loop. */
+/* Names the system's boot from which loop_now() counts: readings of processes with the same name
+   can be compared.  "": not known.  Borrowed from the loop. */
 const char *loop_boot(const struct loop *loop);
 
-/* Sets the wall clock of a virtual loop's machine forward (back: negative), as a person or a time
-   server does. */
+/* Sets the system clock of a virtual loop forward (back: negative), as a person or a time server
+   does. */
 void loop_virtual_jump(struct loop *loop, int64_t by_ms);
 
 /* Gives the start of a virtual loop's machine another name. */

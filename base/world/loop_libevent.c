@@ -19,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-/* The wait is never longer: nothing depends on it, it only bounds the damage of a missed wake. */
+/* The longest wait: nothing depends on it, it only bounds the damage of a missed wake-up. */
 enum { LONGEST_WAIT_MS = MINUTE_MS };
 
 struct clocks {

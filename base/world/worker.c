@@ -51,7 +51,7 @@ static void *live(void *context)
     return NULL;
 }
 
-/* In the loop: the job's end is reported once, whichever path saw it first. */
+/* In the loop: the job's end is reported once, by whichever path sees it first. */
 static void finish(struct worker *worker)
 {
     enum state state;

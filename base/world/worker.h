@@ -21,7 +21,7 @@ struct worker *worker_new(struct loop *loop, struct error *err) __attribute__((w
 void worker_free(struct worker *worker);
 
 /* Calls work(context) in the thread and, when it has returned, done(context) in the loop's.  Only
-   while no job is under way; done may give the next one.  The context is the job's meanwhile. */
+   while no job is under way; done may start the next one.  The job owns the context until then. */
 void worker_begin(struct worker *worker, worker_fn work, worker_fn done, void *context);
 
 /* Blocks until the job under way has ended, and calls its `done` here; at once without one. */

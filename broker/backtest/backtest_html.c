@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* Colours that stay apart for eyes that see few of them, on white and on black. */
+/* Colours that colour-blind readers can tell apart, on white and on black. */
 static const char style[] =
     ":root{color-scheme:light dark;--ink:#222;--paper:#fff;--line:#ddd}\n"
     "@media(prefers-color-scheme:dark){:root{--ink:#ddd;--paper:#161616;--line:#3a3a3a}}\n"

@@ -194,7 +194,7 @@ static int read_windows(struct backtest_inputs *inputs, struct error *err)
     return inputs->setup.judged ? 0 : -1;
 }
 
-/* A queue runs as the first workload that serves it; one that none serves is left out. */
+/* A queue runs as the first workload that serves it; a queue without a workload is left out. */
 static int take_config(struct backtest_inputs *inputs, struct error *err)
 {
     const struct config *config = inputs->config;
@@ -278,7 +278,8 @@ static int choose_weeks(struct backtest_inputs *inputs, struct error *err)
     return setup->planned ? 0 : -1;
 }
 
-/* As for a forecast: what a snapshot measured beside the demand goes before the configuration. */
+/* As for a forecast: measurements of a snapshot beside the demand replace the configuration's
+   values. */
 static int take_measured(struct backtest_inputs *inputs, struct error *err)
 {
     const char *path = call_text(inputs->call, "demand");

@@ -110,7 +110,7 @@ static void add_limit(struct table *table, const struct backtest *backtest)
         table_cell(table, "-");
 }
 
-/* The level was chosen without a look at these weeks; that holds of nothing else. */
+/* The level was chosen without these weeks; other settings were not. */
 static void print_held(const struct backtest *backtest, struct text *out)
 {
     static const char *const titles[] = { "HELD_OUT", ">LEVEL", ">MET_%", ">RECOVERED_%", NULL };

@@ -19,7 +19,7 @@ void backtest_csv(const struct backtest *backtest, struct text *out);
 void backtest_html(const struct backtest_inputs *inputs, const struct backtest *backtest,
                    const char *command, struct text *out);
 
-/* The lines on what was judged and how, and what it leaves out, each as plain text. */
+/* The basis of the judgement, and its limits, as lines of plain text. */
 void backtest_basis(const struct backtest_inputs *inputs, const struct backtest *backtest,
                     void (*line)(void *context, const char *text), void *context);
 
@@ -35,11 +35,11 @@ static inline size_t backtest_weeks(const struct backtest *backtest)
 double backtest_money(const struct backtest_inputs *inputs, const struct backtest *backtest,
                       const struct measure *measure);
 
-/* 1 for the row that leaves most to research of those that may be ranked; 0: it may not. */
+/* 1 for the row with most research GPU-hours among those that may be ranked; 0: it may not. */
 int backtest_rank(const struct backtest_inputs *inputs, const struct backtest *backtest,
                   size_t row);
 
-/* Whether it reached the attainment that was asked for; otherwise only that counts. */
+/* Whether it reached the requested attainment; if not, it is ranked by attainment only. */
 static inline bool backtest_is_ranked(const struct backtest_inputs *inputs,
                                       const struct measure *measure)
 {

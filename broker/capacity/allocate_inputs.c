@@ -95,7 +95,7 @@ int allocate_inputs_options(struct allocate_inputs *inputs, struct command_call 
     return 0;
 }
 
-/* Demand that nothing serves is no mistake (a file may cover more), but worth a word. */
+/* Demand without a workload is no mistake (a file may cover more), but is reported. */
 static void note_unserved(const struct allocate_model *model, const struct demand *demand)
 {
     const char *first = NULL;

@@ -81,7 +81,7 @@ static char *miss_of_day(const struct replay_target *target, const struct alloca
                        late->begin.ms != 0 ? late->found_s : day->wait_s, target_s);
 }
 
-/* A target that is met on all days in one can be missed on one of them. */
+/* A target that is met on all days pooled can be missed on one of them. */
 static void print_bad_days(const struct allocate_model *model, const struct allocate_plan *plan,
                            size_t window)
 {
@@ -182,7 +182,7 @@ static void add_targets(json_t *row, const struct replay_target *target,
     json_object_set_new(row, "binds", json_text(search_target_name(targets->binds)));
 }
 
-/* The worst day of a queue that is held to tokens, by the target that is worst on it. */
+/* The worst day of a queue with token targets, by the target that is worst on it. */
 static json_t *late_day_json(const struct search_late_day *day)
 {
     char begin[WALL_TEXT_SIZE];
@@ -288,8 +288,8 @@ void allocate_print_json(const struct allocate_model *model, const struct alloca
     client_print_json(root);
 }
 
-/* The cell that misses its target by most; where all meet theirs, one that a loss would take too
-   much of; the number of cells when there is neither. */
+/* The cell that misses its target by most; if all meet theirs, one that a loss would leave too
+   small; the number of cells if there is neither. */
 static size_t worst_cell(const struct allocate_model *model, const struct allocate_plan *plan)
 {
     size_t end = plan->window_end * plan->queue_count;

@@ -188,7 +188,7 @@ static bool is_same(const struct allocate_cell *left, const struct allocate_cell
     return same;
 }
 
-/* The cell that a row is about, by its names; NULL when the plan has none such. */
+/* The cell of a row, by its names; NULL when the plan has no such cell. */
 static struct allocate_cell *cell_of(const struct merge *merge, const json_t *row, size_t part)
 {
     const struct allocate_model *model = merge->inputs->model;

@@ -24,8 +24,7 @@ char *shard_write(const struct allocate_inputs *inputs, const struct allocate_pl
                   struct shard shard, const char *folder, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Fills the plan's cells from all *.json files of the folder.  The same shard twice is fine when
-   its numbers are the same; a missing one, or two answers for one cell, is an error that names
-   it. */
+/* Fills the plan's cells from all *.json files of the folder.  The same shard twice is allowed when
+   its numbers are equal.  A missing one, or two results for one cell, is an error that names it. */
 int shard_merge(const struct allocate_inputs *inputs, struct allocate_plan *plan,
                 const char *folder, struct error *err) __attribute__((warn_unused_result));

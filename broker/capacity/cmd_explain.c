@@ -216,7 +216,7 @@ static json_t *limit_json(const struct replay_limit *limit)
                               : json_null();
 }
 
-/* The engine that each replica is, and what only an engine can be held to. */
+/* The engine of each replica, and its targets. */
 static void add_engine(json_t *row, const struct allocate_queue *item)
 {
     const struct engine *engine = service_shape_engine(item->shape);

@@ -311,7 +311,7 @@ static int read_options(struct forecast_command *command, struct error *err)
     return forecasts_options_read(&command->wanted, call, err);
 }
 
-/* The default windows, or as many as are asked for, cut where the demand turns. */
+/* The default windows, or the requested number, cut at the changes of demand. */
 static int choose_windows(struct forecast_command *command, struct error *err)
 {
     const struct demand *demand = command->demand;

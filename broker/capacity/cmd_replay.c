@@ -211,7 +211,7 @@ static void take_worst_spread(struct replay_spread *worst, const struct replay_s
     worst->quantile_s = larger(worst->quantile_s, found->quantile_s);
 }
 
-/* Figure by figure, the worse of what there was and of one more repetition. */
+/* For each figure the worse of the previous value and that of one more repetition. */
 static void take_worst(struct replay_class *worst, const struct replay_class *found)
 {
     worst->count = found->count;

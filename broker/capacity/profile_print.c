@@ -22,7 +22,7 @@ static const char *const slots_texts[] = {
     [SLOTS_UNKNOWN] = "not known: give --slots, vLLM's --max-num-seqs",
 };
 
-/* So many digits: no standard error is below a thousandth, and none is known to three. */
+/* The number of digits: no standard error is below a thousandth of its figure. */
 static const char *seconds(double value, int count, char out[DURATION_TEXT_SIZE])
 {
     char digits[32];

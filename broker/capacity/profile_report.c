@@ -16,7 +16,7 @@ static struct profile_hints make_hints(const struct profile_report *report)
     double slots = (double)report->slots;
 
     return (struct profile_hints){
-        /* a full cache is a full batch, whatever slots are left; of NAN the other */
+        /* a full cache counts as a full batch, whatever slots are left; for NAN the other value */
         .slots = report->is_kv_limited ? fmin(slots, scrapes->running_most) : slots,
         .is_speculative = scrapes->totals[NAME_DRAFTED] > 0,
         .hides_prefill = isnan(scrapes->computed),

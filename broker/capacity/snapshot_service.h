@@ -18,8 +18,8 @@ struct snapshot_service {
     struct error why;
 };
 
-/* Writes the table of those that were measured beside the demand file; where none is, takes away
-   the one of an earlier snapshot.  *ret_path: where it is, the caller's to free; NULL: nowhere. */
+/* Writes the table of the measured ones beside the demand file; if none was measured, removes that
+   of an earlier snapshot. *ret_path: its path, owned by the caller; NULL: there is none. */
 int snapshot_service_write(const struct snapshot_service *services, size_t count,
                            const char *demand_path, char **ret_path, struct error *err)
     __attribute__((warn_unused_result));
@@ -28,5 +28,5 @@ int snapshot_service_write(const struct snapshot_service *services, size_t count
 json_t *snapshot_service_json(const struct snapshot_service *services, size_t count)
     __attribute__((warn_unused_result));
 
-/* Lists what could not be measured on standard error; how many those are. */
+/* Lists failed measurements on standard error; returns their number. */
 size_t snapshot_service_missing(const struct snapshot_service *services, size_t count);

@@ -16,7 +16,7 @@ struct source_world {
     struct random random;
 };
 
-/* Must stay where it is until source_world_close(), which a failure needs too. */
+/* Its address must not change until source_world_close(), which is needed after a failure, too. */
 int source_world_open(struct source_world *world, struct error *err)
     __attribute__((warn_unused_result));
 void source_world_close(struct source_world *world);

@@ -18,7 +18,7 @@
 
 enum { DAYS_LIMIT = 1 << 20 };
 
-/* GPUs of a replica of the first workload that serves the queue; 0: none does. */
+/* GPUs of a replica of the first workload that serves the queue; 0: no workload does. */
 static double gpus_of(const struct config *config, const struct config_queue *queue)
 {
     for (size_t i = 0; i < config->workload_count; i++)

@@ -145,7 +145,7 @@ static char *describe(const json_t *answer)
     return text_take(steal(&out));
 }
 
-/* A key for this invocation: a repeat of it, after an answer that was lost, is the same order. */
+/* A key for this invocation: a repeat after a lost answer is the same order. */
 static void make_key(const struct command_call *call, char *out, size_t size)
 {
     struct random random;

@@ -104,8 +104,8 @@ static void close_service(struct stack *stack)
     service_close(steal(&stack->service));
 }
 
-/* The service is crash-safe, so reading the configuration again is a restart of it within the
-   process: the same journal, the same lock, and calls that wait are cut off for a moment. */
+/* The service is crash-safe, so reading the configuration again is a restart within the process:
+   the same journal, the same lock, and open calls are closed. */
 static void reload(void *context)
 {
     struct stack *stack = context;

@@ -85,7 +85,7 @@ static void validate_access(struct validation *validation, const struct config *
     loop_free(world.loop);
 }
 
-/* Nothing is wrong with them, and no plan can be made from the file alone. */
+/* These are no mistakes, but no plan can be made from the file alone. */
 static void warn_of_lengths(struct validation *validation, const struct config *config)
 {
     for (size_t i = 0; i < config->queue_count; i++) {
@@ -134,7 +134,7 @@ static char *schedule_path(const struct config *config, size_t window)
     return text_format("%s/%s.yaml", config->schedules, config->windows->items[window].name);
 }
 
-/* A configuration of the first day has none; when one window has a schedule, all must. */
+/* A new configuration has no schedules; when one window has a schedule, all must. */
 static bool has_schedules(const struct config *config)
 {
     for (size_t i = 0; i < config->windows->count; i++) {

@@ -66,8 +66,8 @@ struct config_pool {
     struct config_own own; /* a struct pool_address */
     int64_t static_nodes;  /* nodes of this pool that are not movable: the floor */
     int64_t node_max;      /* the pool never grows over this; 0: the reservation's size */
-    int64_t group; /* nodes that serve only together, at least 1: what the cluster's replicas that
-                      are larger than a node take (place_group()) */
+    int64_t group; /* nodes that serve only together, at least 1: as many as the cluster's largest
+                      replicas take (place_group()) */
     const struct config_cluster *cluster;
     const struct config_reservation *reservation;
     const struct config_provider *provider;
@@ -189,8 +189,8 @@ struct config_guard {
     bool canary;                   /* moves to a pool begin with one node, and double */
 };
 
-/* When a new machine may serve, and what becomes of one that never may.  Lists are texts with
-   commas between their items; NULL: none. */
+/* When a new machine may serve, and the limits for one that never may.  Lists are texts with commas
+   between their items; NULL: none. */
 struct config_join {
     int64_t deadline_ms;   /* from the machine's start until its Node may serve */
     int64_t stable_ms;     /* all must hold for so long */
@@ -255,7 +255,8 @@ struct config {
 struct config *config_read(const char *path, struct error *err) __attribute__((warn_unused_result));
 void config_free(struct config *config);
 
-/* The place of a pool at its provider: equal texts, equal places.  The caller frees it. */
+/* A text that identifies a pool at its provider: equal texts mean the same pool.  The caller frees
+   it. */
 char *config_place_of_pool(const struct config_pool *pool)
     __attribute__((returns_nonnull, warn_unused_result));
 
@@ -280,13 +281,12 @@ int config_check_files(const struct config *config, config_warn_fn warn, void *c
    /etc/sluice/config.yaml.  The caller frees it; ERROR_NOT_FOUND lists where was looked. */
 char *config_find(const char *option, struct error *err) __attribute__((warn_unused_result));
 
-/* From here on the queue's service times are these; the slots of its engine stay.  Takes the shape,
-   which is not that of another engine. */
+/* Replaces the queue's service times; the slots of its engine stay.  Takes the shape, which must
+   not be that of another engine. */
 void config_set_service(struct config_queue *queue, struct service_shape *shape);
 
-/* From here on the law and the mean lengths of the queue's engine are these; slots, cache, router
-   and a file of lengths stay.  ERROR_INVALID when a target is below what that engine can be held
-   to. */
+/* Replaces the law and the mean lengths of the queue's engine; slots, cache, router and a file of
+   lengths stay.  ERROR_INVALID when a target is below the engine's floor. */
 int config_set_engine(struct config *config, size_t queue, const struct engine_measure *measure,
                       const char *origin, struct error *err) __attribute__((warn_unused_result));
 
@@ -300,7 +300,7 @@ int config_take_lengths(struct config *config, const struct demand *demand, stru
    or a measurement may give them.  Its service is NULL until then. */
 bool config_engine_lacks_lengths(const struct config_queue *queue);
 
-/* Seconds of an iteration of the queue's engine with one request, which knows its iterations. */
+/* Seconds of an iteration with one request, for an engine whose iterations are known. */
 double config_engine_alone_s(const struct config_queue *queue);
 
 /* Plans with other engines.  "chat.slots=128" sets a key of the block in sluice.yaml,

@@ -250,7 +250,7 @@ static int check_pool_differs(const struct config *config, size_t at, struct err
     return 0;
 }
 
-/* The floors of the pools up to this one, which share a reservation, have to fit into it. */
+/* The floors of the pools up to this one in its reservation must fit into the reservation. */
 static int check_floor(const struct config *config, size_t at, struct error *err)
 {
     const struct config_pool *pool = &config->pools[at];

@@ -40,7 +40,8 @@ static bool is_in_checkout(const char *folder)
     return false;
 }
 
-/* The path when a file is there; otherwise NULL, and it is noted where was looked. */
+/* The path when a file is there; otherwise NULL, and the path is added to the list for the
+   error. */
 static char *candidate(char *path, struct text *looked)
 {
     if (file_exists(path))

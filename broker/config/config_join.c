@@ -12,7 +12,7 @@
 
 static const char separators[] = ", ";
 
-/* Letters that keys of labels and taints and names of DaemonSets are made of; one slash at most. */
+/* Characters of label and taint keys and of DaemonSet names; one slash at most. */
 static bool is_key(const char *item, size_t length, bool needs_slash)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -37,7 +37,7 @@ static bool is_same(const struct config_quota *left, const struct config_quota *
            text_equal(left->flavor, right->flavor) && text_equal(left->resource, right->resource);
 }
 
-/* Both would have the GPUs of one node.  A reserved quota has none of a movable node. */
+/* Both would count the GPUs of one node.  A reserved quota counts no movable node. */
 static bool is_overlapping(const struct config_quota *left, const struct config_quota *right)
 {
     return !left->is_reserved && !right->is_reserved && left->cluster == right->cluster &&

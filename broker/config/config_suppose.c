@@ -110,7 +110,7 @@ static int scale_key(const struct supposition *given, const struct setting *sett
     return scale_value(given, setting, engine, err);
 }
 
-/* Measured lengths have no mean and no law that could be set, but can all be longer. */
+/* Measured lengths have no mean and no law that could be set, but can all be scaled. */
 static int change_lengths(const struct supposition *given, struct config_engine *engine,
                           struct error *err)
 {

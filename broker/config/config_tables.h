@@ -76,8 +76,8 @@ struct config_table {
 
 extern const struct config_table config_tables[CONFIG_TABLE_COUNT];
 
-/* References, sums and whatever else no single key can get wrong: resolves names to pointers and
-   ranks the zones.  Errors name file, line and key.  config_check.c */
+/* References, sums and other checks of more than one key: resolves names to pointers and ranks the
+   zones.  Errors name file, line and key. config_check.c */
 int config_check(struct config *config, struct error *err) __attribute__((warn_unused_result));
 
 /* `accelerators`; NULL: it is absent.  config_accelerators.c */
@@ -142,7 +142,7 @@ bool config_engine_is_length(const char *key);
 struct service_shape *config_engine_shape(const struct config_queue *queue, struct error *err)
     __attribute__((warn_unused_result));
 
-/* No target is one that the engine cannot meet with any number of replicas. */
+/* Refuses targets that the engine cannot meet with any number of replicas. */
 int config_check_floor(const struct config *config, size_t at, struct error *err)
     __attribute__((warn_unused_result));
 
@@ -156,9 +156,9 @@ int config_check_quotas(struct config *config, struct error *err)
 int config_check_scaling(const struct config *config, size_t workload, struct error *err)
     __attribute__((warn_unused_result));
 
-/* config_groups.c: whether replicas of the workload fit the nodes of the cluster's pools, whose
-   groups they become a part of; `share` is where the cluster is named.  And, once all workloads are
-   known, whether the guard lets groups move. */
+/* config_groups.c: whether replicas of the workload fit the nodes of the cluster's pools, and their
+   group size; `share` is the place that names the cluster.  Then, once all workloads are known,
+   whether the guard lets groups move. */
 int config_check_gpus(struct config *config, size_t workload, const struct yaml_node *share,
                       const struct config_cluster *cluster, struct error *err)
     __attribute__((warn_unused_result));

@@ -291,8 +291,8 @@ static bool is_known(const struct demand_series *series, int64_t from_ms, int64_
     return unknown * 50 <= steps;
 }
 
-/* The weekday to play, from 02:00 local: the wanted one, or the first whose own demand and that of
-   the seven days before it are in the file. */
+/* The weekday to play, from 02:00 local: the wanted one, or the first with its own demand and that
+   of the seven days before in the file. */
 static int find_day(struct demo_world *world, const struct demand_series *series,
                     const struct civil_date *wanted, struct error *err)
 {

@@ -48,8 +48,8 @@ int rehearsal_start(struct rehearsal *rehearsal, struct error *err)
 /* Ends the service as SIGKILL would: nothing is flushed, nothing more is sent. */
 void rehearsal_kill(struct rehearsal *rehearsal);
 
-/* The service dies at its commit number `at` from now: before it is written, or right after it, and
-   in both cases before what would have followed. */
+/* Kills the service at its commit number `at` from now: before it is written, or right after it,
+   and in both cases before the next action. */
 void rehearsal_kill_at_commit(struct rehearsal *rehearsal, int64_t at);
 void rehearsal_kill_after_commit(struct rehearsal *rehearsal, int64_t at);
 

@@ -73,7 +73,7 @@ static bool read_id(const struct listing *listing, const struct node *node,
                             node->provider_id, ret_name, ret_claim);
 }
 
-/* Whether another pool of the cluster has the machine, or has a better claim to it. */
+/* Whether another pool of the cluster has the machine, or a more specific claim to it. */
 static bool is_of_another(const struct listing *listing, const struct node *node, const char *name,
                           size_t claim)
 {
@@ -95,9 +95,8 @@ static bool is_of_another(const struct listing *listing, const struct node *node
     return false;
 }
 
-/* Whether the Node serves and no list has its machine, or only as parked, and it is of this pool;
-   the machine's name.
-   before: the machines of the list before this one; NULL: as now. */
+/* Whether the Node serves, it is of this pool, and no list has its machine, or only as parked; the
+   machine's name. before: the machines of the list before this one; NULL: as now. */
 static bool is_unlisted(const struct listing *listing, const struct map *before,
                         const struct node *node, char ret_name[INSTANCE_NAME_SIZE])
 {
@@ -163,7 +162,7 @@ const char *evidence_provider_id(struct listing *listing, const char *name)
     return map_get(listing->by_nodes, name);
 }
 
-/* Those that were unlisted and are so no more: the list shows them, or their Node is silent. */
+/* Machines that were unlisted and are not any more: the list has them, or their Node is silent. */
 static void drop_settled(struct listing *listing, const struct map *unlisted)
 {
     const char *name;

@@ -64,8 +64,8 @@ static size_t count_present(const struct map *instances)
     return count;
 }
 
-/* Whether the list claims that the pool is empty, or that half of its machines or more are gone
-   that were not being deleted.  Such a list is more often a lie than a truth. */
+/* Whether the list claims that the pool is empty, or that at least half of its machines are gone
+   without a deletion.  Such a list is more often wrong than right. */
 static bool is_doubtful(const struct listing *listing)
 {
     const struct fleet_pool *pool = &listing->pool;
@@ -109,7 +109,7 @@ static void list_complete(struct listing *listing)
     evidence_of_list(listing, before);
 }
 
-/* Whether the page has a next one that may be asked for; a list without end has failed. */
+/* Whether the page has a next one that may be requested; a list without end has failed. */
 static bool goes_on(struct listing *listing, const struct instance_page *page,
                     struct error *ret_failure)
 {
@@ -177,7 +177,7 @@ static struct provider *open_provider(struct world *world, const struct config_p
 {
     struct provider *provider = NULL;
 
-    /* See enum provider_identity: a transfer finds its machine by key and in no other way. */
+    /* See enum provider_identity: a transfer finds its machine by key only. */
     if (config->kind->identity == IDENTITY_BY_KEY)
         provider = provider_open(world, config->kind, config->own.settings, err);
     else

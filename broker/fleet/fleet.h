@@ -60,7 +60,7 @@ const struct snapshot *fleet_snapshot(const struct fleet *fleet,
 const struct fleet_pool *fleet_pool(const struct fleet *fleet, const struct config_pool *config);
 struct provider *fleet_provider(const struct fleet *fleet, const struct config_pool *config);
 
-/* Asks for a new list of the pool within a few seconds, if none is on its way. */
+/* Requests a new list of the pool within a few seconds, unless one is under way. */
 void fleet_refresh(struct fleet *fleet, const struct config_pool *config);
 
 /* Whether the machine exists, by a complete list that was requested after `since_ms` (loop time).
@@ -78,8 +78,8 @@ enum presence fleet_read_instance(struct fleet *fleet, const struct config_pool 
                                   const char *name, int64_t since_ms,
                                   const struct instance **ret_instance);
 
-/* The machine that was ordered under this key (provider_create()), as the list has it or, where the
-   list lacks it, its Node; NULL: neither does.  Borrowed until the next turn. */
+/* The machine that was ordered under this key (provider_create()), from the list or, if the list
+   lacks it, from its Node; NULL: neither has it.  Borrowed until the next turn. */
 const struct instance *fleet_machine_of_key(const struct fleet *fleet,
                                             const struct config_pool *config,
                                             const char *request_key);

@@ -133,17 +133,17 @@ int journal_verify(struct journal *journal, size_t count, struct error *err)
 int journal_commit(struct journal *journal, struct journal_batch **batch, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Puts the batch, a small one, off, and frees it: it is written with what comes next, or never when
-   the process ends before.  For what the world can be asked again, as an answer. */
+/* Gathers the batch, a small one, and frees it: it is written with the next commit, or never if the
+   process ends before.  For facts that can be read again, such as answers. */
 void journal_later(struct journal *journal, struct journal_batch **batch);
 
 /* Until journal_settle() a commit only gathers its batch.  Nothing that depends on the commit may
    be done before. */
 void journal_gather(struct journal *journal);
 
-/* Writes all that was put off, and ends the gathering; nothing to write is fine.  It is one
-   transaction, whole or not at all; over 20,000 rows it is several, in order, each of whole
-   batches.  Errors as of journal_commit(): what comes after the refused one is not written. */
+/* Writes all gathered batches, and ends the gathering; nothing to write is fine.  It is one
+   transaction, whole or not at all.  Over 20,000 rows it is several, in order, each of whole
+   batches.  Errors as of journal_commit(): the batches after a refused one are not written. */
 int journal_settle(struct journal *journal, struct error *err) __attribute__((warn_unused_result));
 
 /* Calls fn once: when all that was committed so far is on the disk (in this call, if it is), when
@@ -152,7 +152,7 @@ enum journal_fate { JOURNAL_KEPT, JOURNAL_LOST, JOURNAL_FORGOTTEN };
 typedef void (*journal_after_fn)(void *context, enum journal_fate fate);
 void journal_after(struct journal *journal, journal_after_fn fn, void *context);
 
-/* For how many milliseconds the write under way has taken so far; 0: there is none. */
+/* Milliseconds since the write under way began; 0: there is none. */
 int64_t journal_write_ms(const struct journal *journal);
 
 /* A write failed after its commit was accepted (in this call, if it did); nothing is written after
@@ -160,7 +160,7 @@ int64_t journal_write_ms(const struct journal *journal);
 typedef void (*journal_failure_fn)(void *context, const struct error *err);
 void journal_on_failure(struct journal *journal, journal_failure_fn fn, void *context);
 
-/* The caller that gave functions to the two above ends: those that wait are called, with
+/* The caller that gave functions to the two above ends: waiting functions are called with
    JOURNAL_FORGOTTEN. */
 void journal_forget(struct journal *journal);
 

@@ -76,7 +76,7 @@ int ahead_each_claim(const struct ahead *ahead,
     return 0;
 }
 
-/* `next` is what the entries before this one change: 0 removed, "" released. */
+/* `next` has the changes of the entries before this one: 0 removed, "" released. */
 static int take_record(const struct ahead *ahead, struct ahead *next,
                        const struct journal_entry *entry, struct error *err)
 {

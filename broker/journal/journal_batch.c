@@ -12,8 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Batches that wait are written together up to here: a disk that was slow for long has no
-   transaction to do that takes as long again. */
+/* The limit for batches written together: after a slow disk no transaction takes as long again. */
 enum { GROUP_ROWS_MAX = 20000, GROUP_BYTES_MAX = 16 << 20 };
 
 struct journal_batch *journal_batch_new(uint64_t epoch)

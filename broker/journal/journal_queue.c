@@ -23,7 +23,8 @@ struct journal_queue {
     int64_t delay_ms;
     struct journal_batches waiting;
     struct journal_batch *writing; /* NULL: nothing */
-    uint64_t accepted; /* batches so far; of them were given to be written, and are on the disk: */
+    uint64_t accepted; /* batches so far; `begun` of them were given to be written, `kept` are on
+                          the disk */
     uint64_t begun;
     uint64_t kept;
     ARRAY(struct after) afters; /* by ticket */

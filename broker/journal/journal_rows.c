@@ -45,7 +45,8 @@ static int run(struct database *database, const char *sql, struct error *err)
     return database_step(database, database_statement(database, sql), err) < 0 ? -1 : 0;
 }
 
-/* The rows that the question gives: kind and id, or name and holder; revision and value. */
+/* Writes the hashes of the rows that the query `question` returns: kind and id, or name and holder;
+   revision and value. */
 static int fill_table(struct database *database, const char *question, const char *answer,
                       struct error *err)
 {
@@ -79,7 +80,7 @@ static int fill_all(struct database *database, struct error *err)
     return run(database, "DELETE FROM unhashed", err);
 }
 
-/* Once in a journal's life: rows from before there were hashes get theirs, all or none. */
+/* Once in a journal's life: rows from before the hash column get their hashes, all or none. */
 int rows_fill_hashes(struct database *database, struct error *err)
 {
     sqlite3_stmt *statement = database_statement(database, "SELECT one FROM unhashed");

@@ -22,7 +22,7 @@ const char *row_text(sqlite3_stmt *statement, int at) __attribute__((returns_non
 const char *row_hash(const char *name, const char *id, int64_t rev, const char *value,
                      char out[ROW_HASH_SIZE]);
 
-/* Once in a journal's life: rows from before there were hashes get theirs, all or none. */
+/* Once in a journal's life: rows from before the hash column get their hashes, all or none. */
 int rows_fill_hashes(struct database *database, struct error *err)
     __attribute__((warn_unused_result));
 

@@ -125,8 +125,8 @@ static int sqlite_commit(struct journal *journal, const struct journal_batch *ba
 static int read_tail(struct store *store, struct error *err);
 static int read_counts(struct store *store, struct error *err);
 
-/* Kept with the first commit in it: a start does not wait for the disk.  The counts are read first:
-   if another handle writes before that commit, they are of the past, and it is refused. */
+/* Stored with the first commit: a start does not wait for the disk.  The counts are read first: if
+   another handle writes before that commit, they are old, and the commit is refused. */
 static int sqlite_begin_epoch(struct journal *journal, uint64_t *ret_epoch, struct error *err)
 {
     struct store *store = (struct store *)journal;

@@ -18,10 +18,10 @@ struct journal_queue;
 /* The result of a batch that was given to send(): 0, or -1 with the reason. */
 typedef void (*journal_written_fn)(void *context, int result, const struct error *err);
 
-/* A store writes a batch whole or not at all, and only if no other has written since its handle
-   began its epoch: it compares that itself, within its transaction, because a lock may be lost.  A
-   batch that is written names each record once (journal_batch_fold()); entries of one claim are
-   done in their order. */
+/* A store writes a batch whole or not at all, and only if no other handle has written since its own
+   began its epoch.  It compares this itself, within its transaction, because a lock may be lost.  A
+   written batch names each record once (journal_batch_fold()); entries of one claim are applied in
+   their order. */
 struct journal_verbs {
     bool keeps_values; /* entries have their `value` beside their `text` */
     /* One of the two.  commit() blocks: in the call, or in a thread, but never two at once. */
@@ -32,7 +32,7 @@ struct journal_verbs {
        batch at a time; a store of this kind calls journal_write_by_store() when it is opened. */
     void (*send)(struct journal *journal, const struct journal_batch *batch,
                  journal_written_fn done, void *context);
-    /* The caller that waits for the answer is gone: done is not called any more. */
+    /* The caller that waits for the answer is gone: done must not be called any more. */
     void (*abandon)(struct journal *journal);
     /* Greater than any before.  Keeps it at once, or with the first commit in it. */
     int (*begin_epoch)(struct journal *journal, uint64_t *ret_epoch, struct error *err);

@@ -45,7 +45,7 @@ static int64_t whole_groups(const struct plan_pool *pool, int64_t nodes)
 
 int64_t plan_wanted(const struct plan_pool *pool)
 {
-    /* Without a schedule and a reclaim no number is wanted: -1, and never 0. */
+    /* Without a schedule and a reclaim the pool has no target: -1, and never 0. */
     int64_t wanted = pool->level > 0 && pool->level > pool->wanted ? pool->level : pool->wanted;
 
     require(pool->wanted >= -1 && pool->level >= 0);
@@ -73,8 +73,8 @@ static bool is_withdrawn(const struct plan *plan, const struct plan_live *live)
     return false;
 }
 
-/* Nodes that come from pools that are not known: it is not known when, so nothing is given for
-   their sake. */
+/* Nodes that come from unknown pools: their arrival time is unknown, so no node is given in
+   exchange. */
 static int64_t unsure(const struct books *books, const struct plan_pool *pool)
 {
     int64_t nodes = 0;
@@ -106,7 +106,8 @@ static int64_t spare(const struct books *books, size_t at)
     return free_nodes > 0 ? free_nodes : 0;
 }
 
-/* The books of a pool that is left alone or not known stay even, whatever comes back to it. */
+/* A pool that is left alone or not known neither lacks nor spares nodes, whatever is returned to
+   it. */
 static void change_gap(struct books *books, size_t at, int64_t by)
 {
     const struct plan_pool *pool = &books->input->pools[at];
@@ -157,8 +158,8 @@ static void give(struct books *books, size_t source, size_t target, bool is_emer
 }
 
 /* The research pool that is furthest over its share by weight and can give, or furthest under it
-   and can take; SIZE_MAX when there is none.  One whose servers do not answer just now comes last,
-   because its nodes would come late. */
+   and can take; SIZE_MAX when there is none.  A pool whose servers do not answer just now is chosen
+   last, because its nodes would come late. */
 static size_t research_pool(const struct books *books, bool gives)
 {
     const struct config *config = books->input->config;
@@ -183,7 +184,8 @@ static size_t research_pool(const struct books *books, bool gives)
     return best;
 }
 
-/* The production pool that lacks most, one with a reclaim before all others; SIZE_MAX: none. */
+/* The production pool that lacks most; a pool with a reclaim comes before all others; SIZE_MAX:
+   none. */
 static size_t lacking_pool(const struct books *books)
 {
     size_t best = SIZE_MAX;
@@ -203,7 +205,8 @@ static size_t lacking_pool(const struct books *books)
     return best;
 }
 
-/* The production pool that can spare most, one that answers before all others; SIZE_MAX: none. */
+/* The production pool that can spare most; a pool that answers comes before all others; SIZE_MAX:
+   none. */
 static size_t sparing_pool(const struct books *books)
 {
     size_t best = SIZE_MAX;
@@ -295,14 +298,14 @@ static int64_t have(const struct books *books, size_t at)
     return plan_wanted(&books->input->pools[at]) - books->gap[at];
 }
 
-/* Fills one group of a pool that lacks nodes; false, and nothing is given, where givers have too
-   few for it. */
+/* Fills one group of a pool that lacks nodes; false, and nothing is given, if the giving pools have
+   too few for it. */
 static bool fill(struct books *books, size_t target)
 {
     const struct plan_pool *taker = &books->input->pools[target];
     int64_t unit = plan_unit(taker, have(books, target));
     int64_t nodes = unit < books->gap[target] ? unit : books->gap[target];
-    /* A reclaim is served first: what its level still lacks does not wait for a notice. */
+    /* A reclaim is served first: its missing nodes do not wait for a notice. */
     bool is_emergency = taker->level > 0 && have(books, target) < taker->level;
 
     if (spare_of_all(books) < nodes)
@@ -344,7 +347,7 @@ static void plan_reservation(struct books *books)
     note_lacks(books);
 }
 
-/* Emergencies to the front, each half in the order in which it was decided. */
+/* Moves reclaims to the front; each half keeps the order of the decisions. */
 static void order(struct plan *plan)
 {
     struct plan ordered = { 0 };

@@ -43,7 +43,7 @@ struct plan_live {
     bool can_withdraw; /* not cordoned yet, and no emergency */
 };
 
-/* Nodes of a pool that could be taken but for pods that are nodes of a Slurm cluster. */
+/* Nodes of a pool that could be taken if no pod on them ran slurmd. */
 struct plan_kept {
     const char *tool; /* that runs them, borrowed from the program: "Slinky" */
     int64_t nodes;

@@ -98,9 +98,9 @@ static size_t named_after(const struct plan_pool *pool, int64_t last)
     return best;
 }
 
-/* Production gives the nodes that people were shown, in that order, as long as they can go; what
-   runs on them has changed since, for replicas go down first.  A replica of several nodes is too
-   dear to be made again elsewhere for the sake of a name: there the least loss decides. */
+/* Production gives the nodes that people were shown, in that order, as long as they can go.  The
+   work on them may have changed since, because replicas shrink first.  For a replica of several
+   nodes the least loss decides: moving it for the sake of a name costs too much. */
 static void keep_to_names(const struct plan_pool *pool, struct plan_choice *choice)
 {
     size_t *nodes;
@@ -178,7 +178,7 @@ static void add_bill(struct victim_bill *sum, const struct victim_bill *bill)
     sum->price_gpu_s += bill->price_gpu_s;
 }
 
-/* Emergencies are in front, so theirs are the first nodes of the choice. */
+/* Reclaims are in front, so they get the first nodes of the choice. */
 static size_t emergencies_of(const struct plan *plan, const struct config_pool *pool)
 {
     size_t count = 0;

@@ -260,8 +260,8 @@ static int64_t price_block(struct victim_pick *pick, size_t block)
 
 enum { BLOCKS_MOST = 256 }; /* each costs a look at every node */
 
-/* Whole blocks, the cheapest for its size first, as far as they fit; only those that lose no
-   more than `lost_most`. */
+/* Whole blocks, the cheapest relative to its size first, as far as they fit; only blocks that lose
+   no more than `lost_most`. */
 static void take_blocks(struct victim_pick *pick, size_t wanted, int64_t lost_most)
 {
     size_t count = pick->model->block_count < BLOCKS_MOST ? pick->model->block_count : BLOCKS_MOST;
@@ -367,7 +367,7 @@ static bool solve(const struct victim_case *scene, size_t wanted, size_t *out)
     return is_exact;
 }
 
-/* The nodes that are protected, or those that are not, and where they were. */
+/* The nodes that are protected, or those that are not, with their indexes. */
 static struct victim_node *half(const struct victim_case *scene, bool is_protected, size_t *where,
                                 size_t *ret_count)
 {

@@ -55,8 +55,8 @@ struct victim_case {
     int64_t block_gpu_s; /* lost work that is worth keeping a block whole; 0: blocks break ties */
 };
 
-/* `wanted` nodes, at most all, as indexes in the order in which they should go: a caller that stops
-   early has ended few gangs.  The caller frees them.  ret_exact may be NULL. */
+/* `wanted` nodes, at most all, as indexes in the order in which they should go: the first few end
+   few gangs.  The caller frees them. ret_exact may be NULL. */
 size_t *victims_choose(const struct victim_case *scene, size_t wanted, bool *ret_exact)
     __attribute__((returns_nonnull, warn_unused_result));
 

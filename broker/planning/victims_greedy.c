@@ -12,7 +12,7 @@
 
 /* ---- an order ---- */
 
-/* A node, or all that is left of a gang's nodes, and what a node of it costs. */
+/* A node, or all remaining nodes of a gang, and the price per node. */
 struct offer {
     double price;
     bool is_gang;
@@ -252,7 +252,7 @@ static bool drop_gangs(struct victim_pick *pick, bool *before, int64_t *steps)
     return is_better;
 }
 
-/* One node for another, where that leaves fewer blocks broken or less lost. */
+/* Swaps a node for another if this leaves fewer blocks broken or loses less. */
 static bool swap_node(struct victim_pick *pick, size_t node, int64_t *steps)
 {
     int64_t score = victim_pick_score(pick);

@@ -52,7 +52,7 @@ static bool is_live(const struct victim_pick *pick, size_t gang)
     return pick->hits[gang] == 0 && pick->model->weight[gang] > 0;
 }
 
-/* The smallest node of each node's part, over the gangs that are not lost already. */
+/* The smallest node index of each node's part, over the gangs that are not lost already. */
 static size_t *find_roots(const struct victim_pick *pick)
 {
     const struct victim_model *model = pick->model;
@@ -121,7 +121,7 @@ static void find_parts(struct split *split)
 
 /* ---- what a part costs ---- */
 
-/* Bits for the part's live gangs: per node the gangs on it.  False: too many. */
+/* One bit for each live gang of the part: per node the gangs on it.  False: too many. */
 static bool number_gangs(const struct split *split, const struct part *part, uint64_t *on_node,
                          int64_t *weights)
 {
@@ -200,7 +200,7 @@ static void price_prefixes(const struct split *split, struct part *part)
     victim_pick_clear(&pick);
 }
 
-/* All nodes have the same live gangs: any of them costs all there is to lose. */
+/* All nodes have the same live gangs: any node costs the whole loss. */
 static bool is_alike(const struct split *split, const struct part *part)
 {
     const struct victim_model *model = split->pick->model;
@@ -260,8 +260,8 @@ static void take_from(struct split *split, const struct part *part, size_t count
     }
 }
 
-/* The knapsack: `parts` of more than one node whose density is near the limit, so that it is open
-   whether they are taken; and `singles`, all parts of one node, the cheapest first. */
+/* The knapsack: `parts` of more than one node whose density is near the limit, so that either
+   choice is possible; and `singles`, all parts of one node, the cheapest first. */
 struct sack {
     const struct part **parts;
     size_t count;
@@ -333,8 +333,8 @@ static void solve_sack(struct split *split, const struct sack *sack)
     mem_free(sums);
 }
 
-/* The parts stand by density.  Those well before the point where `wanted` nodes are reached are
-   taken whole, those well after it are left alone, the rest goes into the sack. */
+/* The parts are sorted by density.  Those well before the point where `wanted` nodes are reached
+   are taken whole, those well after it are left out, the others form a knapsack. */
 static void choose_parts(struct split *split)
 {
     struct sack sack = { .wanted = split->wanted };

@@ -188,7 +188,7 @@ static void tell_only(struct clock *clock, const char *event, int64_t by_ms, con
     commit(clock, batch);
 }
 
-/* Renames the times of those transfers that are live, or only of those whose pods still wait. */
+/* Shifts the times of live transfers, or only of those whose pods still wait. */
 static void move_transfers(struct clock *clock, int64_t by_ms, bool of_pods_only,
                            struct journal_batch *batch)
 {
@@ -235,8 +235,8 @@ static void ask_servers(struct clock *clock)
         cluster_ask_clock(fleet_cluster(clock->service->fleet, &config->clusters[i]));
 }
 
-/* Whether most of the servers whose clocks were heard of since the jump have the time that ours had
-   before it. */
+/* Whether most servers that reported their clock since the jump have the time that ours had before
+   it. */
 static bool servers_deny(const struct clock *clock)
 {
     const struct config *config = clock->service->config;
@@ -324,7 +324,8 @@ static void follow_slowly(struct clock *clock, int64_t apart_ms, int64_t passed_
     int64_t most_ms = passed_ms / FOLLOW_PART;
     int64_t by_ms = apart_ms > most_ms ? most_ms : apart_ms < -most_ms ? -most_ms : apart_ms;
 
-    /* Never further than the machine's clock is away, and never faster than a part of the time. */
+    /* Never by more than the difference to the system clock, and never faster than a share of the
+       elapsed time. */
     require(llabs(by_ms) <= llabs(apart_ms) && llabs(by_ms) <= llabs(most_ms));
     loop_wall_move(clock->service->world->loop, by_ms);
     clock->drift_ms += by_ms;

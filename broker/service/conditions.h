@@ -56,12 +56,12 @@ struct condition {
 void condition_add(json_t *rows, const struct condition *condition, char *text);
 
 /* Sorts the rows, the worst first, and returns {severity, word, conditions}: severity "ok" and word
-   "" where nothing holds.  Takes rows. */
+   "" without rows.  Takes rows. */
 json_t *conditions_describe(json_t *rows) __attribute__((returns_nonnull, warn_unused_result));
 
 /* The sentences alone, without freezes, which are listed with the overrides in force. */
 json_t *conditions_texts(const json_t *health) __attribute__((returns_nonnull, warn_unused_result));
 
-/* The words of what holds for the cluster and is more than a note, the worst first, each once. */
+/* The words of the cluster's conditions above severity note, the worst first, each once. */
 json_t *conditions_words(const json_t *health, const char *cluster)
     __attribute__((returns_nonnull, warn_unused_result));

@@ -144,7 +144,7 @@ static void play(struct board *board, struct survey *survey, const struct plan *
     }
 }
 
-/* Takes the nodes that left out of their pools, and puts those that come into theirs. */
+/* Moves nodes of transfers from their old pools to their new ones. */
 static void settle(const struct config *config, struct survey *survey, const struct plan *plan)
 {
     ARRAY(struct plan_transfer) moved = { 0 };
@@ -178,8 +178,8 @@ static int by_time(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The moments at which the schedules may ask for something else: a window's begin, and a whole
-   move's time before it. */
+/* The moments at which the schedules may ask for another number: a window's begin, and the reach of
+   a move before it. */
 static size_t moments_of(const struct service *service, struct wall_time now, struct wall_time end,
                          int64_t **ret_moments)
 {
@@ -258,7 +258,7 @@ static int by_leaving(const void *left, const void *right)
     return order ? order : strcmp(json_text_or(a, "node", ""), json_text_or(b, "node", ""));
 }
 
-/* Times are RFC 3339 in UTC to the second: their texts are in their order. */
+/* Times are RFC 3339 in UTC to the second, so their texts sort by time. */
 static json_t *sorted(json_t *rows, struct wall_time end)
 {
     size_t count = json_array_size(rows);

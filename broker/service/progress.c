@@ -143,7 +143,8 @@ static char *why_short(const struct service *service, const struct config_cluste
     return mem_copy_chars("`sluice plan --in-force` shows what can be had");
 }
 
-/* While nodes are on their way it is short only of what no node is on its way for, and by now. */
+/* While nodes are on their way, the pool is short only of nodes that no transfer brings and that
+   are due by now. */
 static void look_at_production(const struct service *service, const struct survey *survey,
                                const struct config_cluster *cluster, json_t *rows)
 {

@@ -134,7 +134,7 @@ static bool is_static(const void *context, const struct node *node)
     return !fleet_is_ephemeral(context, node);
 }
 
-/* Those that can be used, of as many as there should be; while that is not known, all of them can.
+/* The nodes that can be used, out of the expected number; while unknown, all of them count.
  */
 static int64_t static_units(const struct service *service, const struct config_cluster *cluster,
                             const char *resource)
@@ -159,7 +159,7 @@ static int64_t static_units(const struct service *service, const struct config_c
     return sum;
 }
 
-/* GPUs that a quota promises whatever nodes move; -1: that is not known. */
+/* GPUs that a quota promises independent of movable nodes; -1: unknown. */
 static int64_t promised_by(const struct setpoint *setpoint)
 {
     return quota_of(setpoint)->is_reserved ? setpoint->value : quota_of(setpoint)->fixed_gpus;

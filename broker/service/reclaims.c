@@ -161,7 +161,7 @@ static struct portions portions_of(const struct service *service, const struct s
     return portions;
 }
 
-/* Whether a node more is better asked of the portion than of the other: of a pool that gets
+/* Whether one more node is better asked of the portion than of the other: first of a pool that gets
    machines, then of the one that can have most. */
 static bool is_better(const struct portion *portion, const struct portion *other)
 {
@@ -172,7 +172,7 @@ static bool is_better(const struct portion *portion, const struct portion *other
     return portion->free_nodes - portion->nodes > other->free_nodes - other->nodes;
 }
 
-/* The level that brings the portion's nodes on top of what the pool has. */
+/* The level that gives the portion its nodes in addition to the pool's present ones. */
 static int64_t level_of(const struct portion *portion)
 {
     const struct plan_pool *pool = portion->pool;
@@ -313,8 +313,8 @@ static json_t *describe_lead(const struct service *service, const struct config_
     return json_integer((json_int_t)(survey_lead_ms(service, cluster, percentile) / SECOND_MS));
 }
 
-/* The pools that this reclaim is accepted without: those of the reservations that the cluster is
- * in. */
+/* The pools that are not known when the reclaim is accepted: those of the cluster's
+ * reservations. */
 static json_t *left_out(const struct service *service, const struct portions *portions)
 {
     json_t *rows = json_array();

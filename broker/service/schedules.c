@@ -90,7 +90,7 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
     return 0;
 }
 
-/* {nodes: ["POOL/NODE"]}: production's, in the order of the plan that is applied. */
+/* {nodes: ["POOL/NODE"]}: nodes of production, in the order of the applied plan. */
 static json_t *names_of(const struct service *service, const json_t *plan)
 {
     json_t *nodes = json_array();

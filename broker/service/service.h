@@ -35,8 +35,8 @@ void service_close(struct service *service);
 int service_may_become(const struct service *service, const struct config *next, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Writes to log and journal that the service's configuration was read again; refusal: why the new
-   one is not taken, which the status shows until one is. */
+/* Records in log and journal that the configuration was read again; refusal: why the new one is not
+   used, which the status shows until one is. */
 void service_note_reload(struct service *service, const struct error *refusal);
 
 /* Whether the journal failed and the process should end. */
@@ -55,7 +55,7 @@ json_t *service_transfers(struct service *service, bool all)
 json_t *service_transfer(struct service *service, const char *id, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Research nodes that leave within so long, soonest first: {departures: [{leaves, node, cluster,
+/* Research nodes that leave within that time, soonest first: {departures: [{leaves, node, cluster,
    pool, to, certainty, due, window, held, jobs}], unnamed_nodes, unknown: [{pool, cluster,
    reservation, reason, age_s}], notice_s}. */
 json_t *service_departures(struct service *service, int64_t ahead_ms)
@@ -76,8 +76,8 @@ json_t *service_events(struct service *service, int64_t count, struct error *err
     __attribute__((warn_unused_result));
 
 /* schedules: {window: text of the schedule file} for every window, or NULL for those in force.
-   What would follow: targets per pool and workload, the transfers that would begin now with what
-   holds their nodes' pods, and a fingerprint of what the answer rests on. */
+   Returns targets per pool and workload, the transfers that would begin now with their blockers,
+   and a fingerprint of the plan's inputs. */
 json_t *service_plan(struct service *service, const json_t *schedules, struct error *err)
     __attribute__((warn_unused_result));
 
@@ -88,13 +88,13 @@ json_t *service_plan(struct service *service, const json_t *schedules, struct er
 typedef void (*service_tried_fn)(void *context, json_t *answer); /* the answer is done's */
 void service_try(struct service *service, json_t *answer, service_tried_fn done, void *context);
 
-/* Puts schedules in force.  fingerprint: as service_plan() gave it, refused (ERROR_CONFLICT) when
-   the world moved since; NULL: not checked. */
+/* Puts schedules in force. fingerprint: from service_plan(), refused (ERROR_CONFLICT) when the
+   inputs changed since; NULL: not checked. */
 json_t *service_apply(struct service *service, const json_t *schedules, const char *fingerprint,
                       const char *by, struct error *err) __attribute__((warn_unused_result));
 
-/* request: {cluster, nodes, reason, for_s, is_dry_run, key, is_new}.  The same wish while one is
-   under way, or the same key, is the same order: answered with is_repeat, and nothing is added. */
+/* request: {cluster, nodes, reason, for_s, is_dry_run, key, is_new}. The same request while one is
+   under way, or the same key, is the same order: the answer has is_repeat, and nothing is added. */
 json_t *service_reclaim(struct service *service, const json_t *request, const char *by,
                         struct error *err) __attribute__((warn_unused_result));
 
@@ -102,8 +102,8 @@ json_t *service_reclaim(struct service *service, const json_t *request, const ch
 json_t *service_reclaims(struct service *service, bool all)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* request: {id, reason}: the order holds no node any more; what of it can be undone is.  Returns
-   the order's row; ERROR_NOT_FOUND, or ERROR_CONFLICT when it is over. */
+/* request: {id, reason}: the order holds no node any more; its transfers that can be undone are
+   undone.  Returns the order's row; ERROR_NOT_FOUND, or ERROR_CONFLICT when it is over. */
 json_t *service_end_reclaim(struct service *service, const json_t *request, const char *by,
                             struct error *err) __attribute__((warn_unused_result));
 
@@ -119,7 +119,7 @@ json_t *service_freeze(struct service *service, const json_t *request, const cha
 json_t *service_unfreeze(struct service *service, const json_t *request, const char *by,
                          struct error *err) __attribute__((warn_unused_result));
 
-/* Hosts that are not used for a while: {hosts: [{host, provider, pool, machine, until, text}]}. */
+/* Hosts in quarantine: {hosts: [{host, provider, pool, machine, until, text}]}. */
 json_t *service_hosts(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 

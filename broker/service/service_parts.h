@@ -107,13 +107,13 @@ int64_t survey_lead_ms(const struct service *service, const struct config_cluste
 bool survey_knows(const struct service *service, const struct config_pool *pool, struct error *err);
 
 /* The pools that are not known, of one reservation or (NULL) of all: [{pool, cluster, reservation,
-   reason, age_s}]; age_s is null when something of it was never seen.  Plans leave them out. */
+   reason, age_s}]; age_s is null when a part of it was never seen.  Plans leave them out. */
 json_t *survey_unknown(const struct service *service, const struct config_reservation *reservation)
     __attribute__((returns_nonnull, warn_unused_result));
 
 /* Whether scheduled moves may begin in the reservation.  Right after a start, before the slowest
-   cluster has answered, it is not known which node is the best one: they wait for it as long as
-   knowledge counts as fresh, and no longer.  -1 with ERROR_DENIED and the reason. */
+   cluster has answered, the best node is not known.  Moves wait for that cluster for at most
+   `guard.fresh`. -1 with ERROR_DENIED and the reason. */
 int survey_allows_scheduled(const struct service *service,
                             const struct config_reservation *reservation, struct error *err)
     __attribute__((warn_unused_result));
@@ -127,8 +127,8 @@ int schedules_load(struct service *service, struct error *err) __attribute__((wa
 struct map *schedules_decode(const struct service *service, const json_t *schedules,
                              struct error *err) __attribute__((warn_unused_result));
 
-/* service.c: one that has loaded nothing; and all records of its journal (fleet NULL: nothing is
-   done with them). */
+/* service.c: a service that has loaded nothing; and all records of its journal (fleet NULL: nothing
+   is started). */
 struct service *service_new(struct world *world, const struct config *config)
     __attribute__((returns_nonnull, warn_unused_result));
 int service_load_records(struct service *service, struct error *err)
@@ -145,8 +145,8 @@ json_t *freezes_describe(const struct service *service);
 void freezes_put_stand_ins(struct service *service, struct journal_batch *batch);
 enum { ORDERS_KEPT = 200 }; /* that are over; as many as transfers that ended */
 
-/* orders.c.  A wish as an order: the same wish while it is under way, or the same key as long as
-   the order is kept, is the same order; is_new: only the key counts. */
+/* orders.c.  A request is the same order while that is under way, or under the same key as long as
+   the order is kept; is_new: only the key counts. */
 struct order_wish {
     const struct config_cluster *cluster;
     int64_t nodes;
@@ -161,8 +161,8 @@ struct order_wish {
 struct wall_time order_time(const struct service *service);
 int order_read_key(const json_t *request, const char **ret_key, struct error *err)
     __attribute__((warn_unused_result));
-/* *ret_order: a portion of the order that the wish is, or NULL.  ERROR_CONFLICT: its key belongs to
-   another one. */
+/* *ret_order: a portion of the order that the request repeats, or NULL.  ERROR_CONFLICT: its key
+   belongs to another order. */
 int order_find(const struct service *service, const struct order_wish *wish,
                const struct reclaim **ret_order, struct error *err)
     __attribute__((warn_unused_result));
@@ -178,7 +178,7 @@ int orders_store(struct service *service, struct reclaim *const *portions, size_
 /* Forgets the oldest of more than ORDERS_KEPT orders that are over, and their keys with them, and
    what is over and has no pool any more; the events keep their story. */
 void orders_trim(struct service *service);
-/* Whether the emergency was begun for an order that a person has ended since. */
+/* Whether the reclaim transfer was begun for an order that a person has ended since. */
 bool orders_end_covers(const struct service *service, const struct transfer *transfer);
 json_t *reclaim_encode(const struct reclaim *reclaim)
     __attribute__((returns_nonnull, warn_unused_result));
@@ -191,8 +191,8 @@ int reclaims_load(struct service *service, struct error *err) __attribute__((war
 json_t *reclaims_describe(const struct service *service);
 void reclaims_clear(struct service *service);
 
-/* The wall clock was moved by so much: they end when they would have ended.  Puts their records
-   into the batch, and counts them as stored. */
+/* The system clock was moved by so much: they end after the same time as before.  Puts their
+   records into the batch, and counts them as stored. */
 void freezes_move_clock(struct service *service, int64_t by_ms, struct journal_batch *batch);
 void reclaims_move_clock(struct service *service, int64_t by_ms, struct journal_batch *batch);
 
@@ -205,20 +205,19 @@ int64_t reclaims_level(const struct service *service, const struct config_pool *
 json_t *bill_describe(const struct plan_input *input, const struct plan *plan, enum bill_part part)
     __attribute__((returns_nonnull, warn_unused_result));
 /* moves.c: the transfers that the plan begins: [{node, from, to, lost_gpu_hours, due,
-   is_emergency}]; and with what holds their nodes: `blockers`. */
+   is_emergency}]; in the second function also their `blockers`. */
 json_t *moves_describe(const struct plan *plan, enum bill_part part)
     __attribute__((returns_nonnull, warn_unused_result));
 json_t *moves_describe_blocked(const struct service *service, const struct plan *plan,
                                enum bill_part part)
     __attribute__((returns_nonnull, warn_unused_result));
 int bills_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
-/* Writes down what the teams lose by transfers that begin; a journal that fails breaks the
-   runner. */
+/* Records the losses of teams by transfers that begin; a journal that fails breaks the runner. */
 void bills_charge(struct service *service, struct survey *survey,
                   const struct plan_transfer *const *transfers, size_t count);
 
-/* supply.c: whether replicas and quotas may count on the node: Ready, open, handed over, and no
-   transfer takes it away. */
+/* supply.c: whether replicas and quotas may count on the node: Ready, not cordoned, handed over,
+   and not in a transfer. */
 bool supply_counts(const struct service *service, const struct config_cluster *cluster,
                    const struct node *node);
 /* The units of a resource (NULL: whole GPUs) that the pool's nodes have which count and are wanted,
@@ -249,7 +248,7 @@ void quotas_advance(struct quotas *quotas);
    static nodes, and a quota that would have to shrink can be set. */
 int quotas_allow_leaving(const struct quotas *quotas, const struct config_pool *pool,
                          struct error *err) __attribute__((warn_unused_result));
-/* Whether nodes of the pool that leave may be closed and drained: the quotas have shrunk.
+/* Whether leaving nodes of the pool may be cordoned and drained: the quotas have shrunk.
    ERROR_TRANSIENT: they soon will; ERROR_DENIED: they cannot be set. */
 int quotas_allow_drain(const struct quotas *quotas, const struct config_pool *pool,
                        struct error *err) __attribute__((warn_unused_result));
@@ -279,8 +278,8 @@ json_t *holds_describe(const struct service *service)
 json_t *service_health(const struct service *service, const struct survey *survey)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* progress.c: adds what does not get on: reclaims, pools that get no machines, production that is
-   short, clusters that are not heard, moves that come late. */
+/* progress.c: adds conditions for stalled work: reclaims, pools that get no machines, production
+   that is short, clusters that do not answer, moves that come late. */
 void progress_look(const struct service *service, const struct survey *survey, json_t *rows);
 
 /* progress.c: nodes that the reclaim's pool still lacks of its level; not above 0: none. */

@@ -42,8 +42,8 @@ struct setpoint {
     int reversals;   /* of it, by another controller */
     char fighter[64];
     char trouble[256];
-    bool is_refused; /* the trouble is of a write: it holds until one is accepted, or the number is
-                        right without one */
+    bool is_refused; /* the trouble is of a write: it lasts until a write is accepted, or the number
+                        is right without one */
     uint64_t rev;
 };
 
@@ -57,7 +57,7 @@ void setpoint_advance(struct setpoint *setpoint, int64_t wanted);
 /* Keeps `value` known, and sets nothing. */
 void setpoint_watch(struct setpoint *setpoint);
 
-/* Read, as it should be, and followed; true too for one that is left alone. */
+/* Read, at its planned value, and followed; true also for one that is left alone. */
 bool setpoint_is_settled(const struct setpoint *setpoint);
 
 /* From the journal: its revision, the number written, and the manager that changed it back. */

@@ -38,7 +38,7 @@ static json_t *describe_blockers(const struct service *service, const struct tra
     return json_incref(json_array_get(rows, 0));
 }
 
-/* The time of the notice is also the time to mend what no eviction will get past. */
+/* During the notice an operator can still remove what would block evictions. */
 static char *waits_for(const struct transfer *transfer, const json_t *blockers)
 {
     const json_t *worst = json_array_get(blockers, 0);

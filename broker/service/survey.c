@@ -26,7 +26,7 @@ int64_t survey_lead_ms(const struct service *service, const struct config_cluste
     return longest_ms;
 }
 
-/* Nodes that may be on their way at once: what leaves research is capped by cluster too. */
+/* The most nodes that may move at once: departures from research have caps by cluster, too. */
 static int64_t wave_nodes(const struct config *config)
 {
     int64_t of_clusters = 0;
@@ -175,7 +175,7 @@ static struct map *survey_gangs(const struct service *service, const struct conf
     return gangs_survey(&survey, book);
 }
 
-/* A gang that has a node on the way out is lost: its other nodes cost nothing more. */
+/* A gang with a node in a transfer is lost: its other nodes cost nothing more. */
 static void sink_gangs(const struct service *service, const struct config_cluster *cluster,
                        const struct map *work, struct gang_book *book)
 {
@@ -196,8 +196,8 @@ static void sink_gangs(const struct service *service, const struct config_cluste
 
 static bool is_movable(const struct service *service, const struct node *node)
 {
-    /* A cordon that is not ours is a person's word; a transfer's mark on a node that no transfer of
-       ours has is another broker's, or of one that we cannot read. */
+    /* A cordon that is not ours is an operator's decision.  A transfer's mark on a node without a
+       transfer of ours belongs to another broker, or to a transfer that we cannot read. */
     return fleet_is_ephemeral(service->config, node) && !node_rival(node) &&
            !node_annotation(node, SLUICE_NOTE_TRANSFER) &&
            !node_has_taint(node, NODE_TAINT_CANDIDATE) && !node->is_unschedulable &&
@@ -320,7 +320,7 @@ static struct survey *make(struct service *service, const struct map *book, bool
 
         pool->config = &config->pools[i];
         survey_pool(service, pool);
-        /* Replicas go first, so that the nodes left are the ones that can be spared. */
+        /* Replicas shrink first, so that the nodes that can be spared become free. */
         if (cluster->role == ROLE_PRODUCTION && !is_ahead &&
             !scaler_is_settled(service->scaler, cluster))
             array_clear(&pool->nodes);

@@ -104,7 +104,7 @@ bool unreadable_holds(const struct service *service, const struct config_pool *p
            map_get(service->unreadable.claims, machine);
 }
 
-/* One claim of the holder, for people; NULL: it has none, so it was not under way. */
+/* One claim of the holder, for display; NULL: it has none, so it was not under way. */
 static const char *claim_of(const struct service *service, const char *holder)
 {
     const char *name;

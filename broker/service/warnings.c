@@ -171,7 +171,7 @@ static void add_unreadable(const struct service *service, const struct config_cl
                 (const char *)map_get(unreadable, first)));
 }
 
-/* GPUs that a driver gives out, and that the cluster's server does not let us read. */
+/* Devices of a driver that the cluster's server does not let us read. */
 static void add_devices(const struct service *service, const struct config_cluster *cluster,
                         json_t *rows)
 {

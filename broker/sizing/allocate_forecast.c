@@ -18,8 +18,8 @@ struct unplanned_cell {
     const char *remedy; /* what to do about it, or at least why */
 };
 
-/* The queues in planned windows that no forecast scales, where last week counts as it was: an
-   attainment is not claimed for them. */
+/* The queues in planned windows that no forecast scales, which use last week's demand: no
+   attainment is claimed for them. */
 struct unplanned {
     ARRAY(struct unplanned_cell) cells;
     size_t asked;  /* all queues in all planned windows */

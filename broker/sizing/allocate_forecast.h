@@ -18,8 +18,8 @@
 double *allocate_forecast_scales(const struct forecasts *forecasts,
                                  const struct allocate_model *model);
 
-/* By --follow a plan's bounds are those of plans made so long before the window: ERROR_INVALID
-   where the demand of a window that is planned ends over a step earlier. */
+/* With --follow a plan's bounds are those of plans made so long before the window: ERROR_INVALID if
+   the demand of a planned window ends more than a step earlier. */
 int allocate_forecast_is_near(const struct forecasts *forecasts, const struct allocate_model *model,
                               const struct forecasts_options *options, struct error *err)
     __attribute__((warn_unused_result));

@@ -121,7 +121,7 @@ static void note_steps(const struct demand *demand, json_t *notes)
                  duration_format(series->step_ms, step));
 }
 
-/* With missing zero the rows of a queue that was exported in longer steps look like silence. */
+/* With missing zero, rows of a queue exported in longer steps look like steps without arrivals. */
 static void note_apart(const struct demand *demand, json_t *notes)
 {
     const struct demand_series *first = NULL;

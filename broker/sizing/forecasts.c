@@ -28,7 +28,7 @@ void forecasts_free(struct forecasts *forecasts)
     mem_free(forecasts);
 }
 
-/* Looked at again before each window, a plan is one of those that are made every night. */
+/* A plan that is revised before each window is one of the nightly plans. */
 static int read_follow(struct forecasts_options *options, const struct command_call *call,
                        struct error *err)
 {

@@ -115,7 +115,8 @@ static void repeat_or_finish(struct source_ask *ask, const struct error *err)
     timer_set(ask->timer, wait_ms);
 }
 
-/* Keys that ended, and signatures of a clock that is wrong. */
+/* Whether the answer refuses expired keys, or a signature made with a wrong clock, and a retry can
+   succeed. */
 static bool renews_keys(struct source_ask *ask, const struct http_answer *answer)
 {
     struct aws_login *login = ask->source->aws;

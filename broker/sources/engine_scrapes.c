@@ -121,7 +121,8 @@ static int read_waits(struct walk *walk, const struct errand *errand, const json
     return 0;
 }
 
-/* Tokens from labels (blocks of a size), or from the value; the least of all instances counts. */
+/* Tokens from labels (number and size of blocks), or from the value; the least of all instances
+   counts. */
 static int read_cache(struct walk *walk, const struct errand *errand, const json_t *series,
                       struct error *err)
 {

@@ -91,6 +91,6 @@ char *engine_query(const struct engine_kind *kind, enum engine_name name,
 char *engine_histogram(const struct engine_kind *kind, enum engine_name name, const char *selector)
     __attribute__((warn_unused_result));
 
-/* Gauges about the cache carry no model: those of instances that the selector names. */
+/* Gauges of the cache have no model label: those of the instances that the selector names. */
 char *engine_cache_query(const struct engine_kind *kind, const char *selector)
     __attribute__((warn_unused_result));

@@ -120,7 +120,8 @@ static bool read_bound(const char *le, double *ret)
     return text_to_double(le, ret);
 }
 
-/* A series that was dropped for a day would count as nothing there, and the mean be too small. */
+/* If a series was missing for a day, its growth would count as zero, and the mean would be too
+   small. */
 static int check_days(const json_t *list, const struct told *told, struct error *err)
 {
     const struct told *all = NULL;

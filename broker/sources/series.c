@@ -24,8 +24,8 @@ static bool *hours_heard(const struct source_points *points, size_t queue)
     return heard;
 }
 
-/* A rate extrapolated from samples gives fractions: what one step is rounded by, the next one
-   makes good, as long as nothing is missing between them. */
+/* A rate extrapolated from samples gives fractions: the rounding error of a step is carried to the
+   next, as long as no step between is missing. */
 static void round_points(const struct source_line *line, const struct source_span *span,
                          const bool *zero_hours, int32_t *counts)
 {

@@ -106,8 +106,8 @@ void source_request_clear(struct source_request *request);
 char *source_expand(const char *template, const char *arrivals, int64_t step_ms)
     __attribute__((warn_unused_result));
 
-/* One point: the arrivals of the step that begins at `ms`.  Points outside the part are let go, one
-   between two steps or a number that counts nothing is ERROR_CORRUPT. */
+/* One point: the arrivals of the step that begins at `ms`.  Points outside the part are dropped.
+   One between two steps, or a number that is no count, is ERROR_CORRUPT. */
 int source_add_point(struct source_part *part, size_t line, int64_t ms, double value,
                      struct error *err) __attribute__((warn_unused_result));
 

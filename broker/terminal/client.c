@@ -156,7 +156,7 @@ json_t *client_schedules(const char *folder, struct error *err)
         owned(schedule) struct schedule *schedule =
             text ? schedule_parse(text->chars, text->length, path, err) : NULL;
 
-        /* The service would refuse it as well, but it does not know the file's name. */
+        /* The service would refuse it as well, but could not name the file. */
         if (!schedule) {
             file_list_free(&list);
             return NULL;

@@ -18,9 +18,9 @@ struct plot_axis {
     double greatest;
 };
 
-/* From 0 to a round number over the greatest value; but where that is over twice what 99 in 100
-   stay below, over that, so that a single burst does not press the rest down.  Values are not
-   sorted; they are counted as by plot_axis_count(). */
+/* The axis runs from 0 to a round number over the greatest value.  If that is over twice the 99th
+   percentile, it runs to a round number over the percentile, so that a single burst does not
+   flatten the rest.  Values are not sorted; they are counted as by plot_axis_count(). */
 struct plot_axis plot_axis_of(const double *values, size_t count);
 
 /* Counts a value that lies beyond the axis. */

@@ -26,8 +26,8 @@ static bool is_order_over(const struct effect *create, const struct effect *disc
     return !effect_may_have_happened(create) || (discard && discard->accepted_ms > 0);
 }
 
-/* Takes name and provider ID over from the list, each once: an effect under the name may be on its
-   way.  Nothing is stored for it: until a step stores the transfer they can be had from the list
+/* Takes name and provider ID from the list, each once, because an effect under the name may be
+   under way.  They are not stored: until a step stores the transfer they can be read from the list
    again. */
 static void meet(const struct runner *runner, struct transfer *transfer)
 {
@@ -90,8 +90,8 @@ static bool is_dropped(const struct runner *runner, const struct transfer *trans
            seen_ms - create->answered_ms >= SHOWS_MS;
 }
 
-/* Whether nothing runs on the machine of a failed attempt, by a direct look right before it goes.
-   It never served; but work may have come to its node past what keeps it closed. */
+/* Whether no work runs on the machine of a failed attempt, by a direct read right before its
+   removal.  It never served; but pods may have been bound to its node in spite of the taint. */
 static bool is_idle(struct runner *runner, struct transfer *transfer)
 {
     const struct effect *effect = effect_find(transfer, &effect_discard, transfer->new_instance);
@@ -186,8 +186,8 @@ static bool is_serving(const struct runner *runner, const struct transfer *trans
     return node && node->is_ready && !node->is_leaving;
 }
 
-/* Orders the machine, or goes on with an order of several exchanges.  made: what there is of it so
-   far; NULL: nothing. */
+/* Orders the machine, or continues an order of several exchanges. made: the progress so far; NULL:
+   none. */
 static enum verdict order(struct runner *runner, struct transfer *transfer,
                           const struct instance *made)
 {

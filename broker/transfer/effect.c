@@ -153,7 +153,8 @@ static int64_t backoff_ms(const struct effect *effect, const struct error *err)
         backoff = effect->kind->busy_ms(effect, err);
     if (backoff > BACKOFF_MAX_MS)
         backoff = BACKOFF_MAX_MS;
-    /* Jitter, so that a hundred transfers do not ask in one beat; not before the server's word. */
+    /* Jitter, so that a hundred transfers do not ask at the same moment; not before the pause that
+       the server asked for. */
     require(backoff > 0);
     backoff -= (int64_t)random_below(effect->runner->world->random, (uint64_t)backoff / 2 + 1);
     return err->retry_after_ms > backoff ? err->retry_after_ms : backoff;
@@ -191,7 +192,7 @@ void effect_finish(struct effect *effect, const struct error *err)
     runner_wake(runner);
 }
 
-/* For its step it has not happened yet: neither accepted, nor refused for good. */
+/* For its step it has not happened yet: neither accepted nor definitely refused. */
 bool effect_go_on(struct effect *effect, const char *progress)
 {
     if (progress[0] == '\0' || strlen(progress) >= sizeof effect->progress)

@@ -71,8 +71,8 @@ struct intent {
     int64_t asked_ms;
 };
 
-/* Writes what the turn put off, and sends its effects when that is kept; none when the journal
-   fails. */
+/* Writes the gathered intents of the turn, and sends their effects when they are on the disk; none
+   when the journal fails. */
 void effects_settle(struct runner *runner);
 
 /* Asks for the effect and returns its present state (never NULL): the caller may read `outcome`.
@@ -90,12 +90,13 @@ const struct effect *effect_find(const struct transfer *transfer, const struct e
 bool effect_is_open(const struct transfer *transfer, const struct effect_kind *kind,
                     const char *object, int64_t seen_ms);
 
-/* The cluster that it is done to: what happens before a machine is acquired, to the origin. */
+/* The cluster of the effect: the origin for effects before a machine is acquired, then the
+   target. */
 const struct config_cluster *effect_cluster(const struct effect *effect)
     __attribute__((returns_nonnull));
 
-/* After which loop time a look may decide that the effect is asked for: since the step began, and
-   since the effect may be sent again.  effect may be NULL. */
+/* The loop time that an observation must be newer than, to decide about the effect: the step's
+   begin, and the moment from which it may be sent again. effect may be NULL. */
 int64_t effect_look_since(const struct transfer *transfer, const struct effect *effect);
 
 /* Whether effect_ask() would send it now: no answer is awaited, no backoff runs, no freeze stops
@@ -103,10 +104,10 @@ int64_t effect_look_since(const struct transfer *transfer, const struct effect *
 bool effect_may_be_sent(const struct runner *runner, const struct transfer *transfer,
                         const struct effect_kind *kind, const char *object, int64_t seen_ms);
 
-/* The effect was accepted and came to nothing: asked again, it is a new promise under a new key. */
+/* The effect was accepted but had no result: asked again, it is a new intent under a new key. */
 void effect_renew(struct transfer *transfer, const struct effect_kind *kind, const char *object);
 
-/* Whether it was sent and not every sending was refused for certain; effect may be NULL. */
+/* Whether it was sent and not every request was definitely refused; effect may be NULL. */
 bool effect_may_have_happened(const struct effect *effect);
 
 /* An effect that a server refused with a request to pause for minutes; NULL: none.  The one that

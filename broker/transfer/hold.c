@@ -94,7 +94,7 @@ enum verdict step_hold(struct runner *runner, struct transfer *transfer)
     return STEP_WAIT;
 }
 
-/* Pods that are evicted before the whole move is closed land on its next node. */
+/* Pods that are evicted before the whole move is cordoned would start on its next node. */
 static bool move_is_closed(const struct runner *runner, const struct transfer *transfer)
 {
     const struct transfer *other;

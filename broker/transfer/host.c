@@ -52,7 +52,7 @@ void host_ask(struct runner *runner, struct transfer *transfer)
     int64_t now = loop_now(runner->world->loop);
     const struct instance *listed;
 
-    /* An answer about an earlier machine may still come: it is waited for, and forgotten. */
+    /* An answer about an earlier machine may still come: it is ignored. */
     if (look->is_under_way)
         return;
     if (!text_equal(look->machine, transfer->new_instance)) {

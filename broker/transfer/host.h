@@ -12,7 +12,7 @@ struct host_look;
 struct runner;
 struct transfer;
 
-/* Asks when that is not known yet, no question is under way, and the last one is not fresh. */
+/* Sends a read unless the host is known, a read is under way, or the last one is recent. */
 void host_ask(struct runner *runner, struct transfer *transfer);
 
 /* The host of transfer->new_instance, or "" if the cloud did not tell it. */

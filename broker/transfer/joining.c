@@ -31,8 +31,8 @@ bool step_is_hidden(struct runner *runner, struct transfer *transfer)
     return true;
 }
 
-/* Whether the machine came to a host on which one failed before.  The last attempt, and the way
-   back, take what there is. */
+/* Whether the machine is on a host on which one failed before.  The last attempt, and a return,
+   accept any host. */
 static bool is_on_bad_host(struct runner *runner, struct transfer *transfer)
 {
     struct wall_time until = attempts_quarantine(runner->attempts, transfer_goal(transfer),

@@ -13,8 +13,8 @@ struct lead_book {
     struct map *routes; /* key_of() -> struct leads */
 };
 
-/* A node that leaves production waits for replicas to go and is in no hurry; a reclaim would be
-   promised their time too.  What goes to production has the plain route, as it always had. */
+/* Lead times from production include the wait for replicas; a reclaim's promise must not include
+   it.  So this direction has a key of its own, and moves to production have the plain key. */
 static char *key_of(const struct config_pool *pool, enum cluster_role to)
 {
     owned(chars) char *route = leads_route(pool);
@@ -75,7 +75,8 @@ static struct leads *leads_of(const struct lead_book *book, const struct transfe
     return find(book, transfer->target, transfer->target->cluster->role);
 }
 
-/* Until the machine is gone the source teaches, then the pool where the new one is made. */
+/* Until the machine is gone the origin's lead times are learned, then those of the pool where the
+   new one is made. */
 static struct leads *route_of(const struct lead_book *book, const struct transfer *transfer)
 {
     return find(book, transfer->step < STEP_ACQUIRE ? transfer->source : transfer_goal(transfer),

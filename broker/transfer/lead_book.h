@@ -13,7 +13,7 @@
 
 struct lead_book;
 
-/* Two entries per route of the configuration's pools: to production, and to research.  Free with
+/* Two entries per lead key of the configuration's pools: to production, and to research.  Free with
  * lead_book_free(). */
 struct lead_book *lead_book_new(const struct config *config)
     __attribute__((returns_nonnull, warn_unused_result));
@@ -23,11 +23,11 @@ void lead_book_free(struct lead_book *book);
 const struct leads *lead_book_of(const struct lead_book *book, const struct config_pool *pool)
     __attribute__((returns_nonnull));
 
-/* The transfer leaves its step after so long; is_censored: without having done it. */
+/* The transfer leaves its step after this time; is_censored: without having completed it. */
 void lead_book_add_step(struct lead_book *book, const struct transfer *transfer, int64_t ms,
                         bool is_censored);
 
-/* The transfer is handed over, or turns back (is_censored), so long after its cordon. */
+/* The transfer is handed over, or goes back (is_censored), this long after its cordon. */
 void lead_book_add_whole(struct lead_book *book, const struct transfer *transfer, int64_t ms,
                          bool is_censored);
 
@@ -40,6 +40,6 @@ void lead_book_was_put(struct lead_book *book, const struct transfer *transfer);
 json_t *lead_book_describe(const struct lead_book *book)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* Routes that the configuration does not have any more are left where they are. */
+/* Lead keys that the configuration no longer has stay in the journal. */
 int lead_book_load(struct lead_book *book, struct journal *journal, struct error *err)
     __attribute__((warn_unused_result));

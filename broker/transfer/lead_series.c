@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The clock was set, or something held it that will not hold the next one. */
+/* The clock was set, or a one-time event delayed it: not typical for the next one. */
 static const int64_t LEAD_MAX_MS = DAY_MS;
 
 void lead_series_add(struct lead_series *series, int64_t ms, bool is_censored)

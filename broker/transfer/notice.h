@@ -47,8 +47,8 @@ struct wall_time notice_latest(const struct runner *runner, const struct transfe
 int notice_extend(struct runner *runner, struct transfer *transfer, struct wall_time asked,
                   const char *who, struct error *err) __attribute__((warn_unused_result));
 
-/* Grants what the node's pods ask for, and follows the latest departure of the move: nodes that
-   leave together are of use until the last of them may go.  -1 when the journal failed. */
+/* Grants the time that the node's pods ask for, and follows the latest departure of the move: all
+   nodes of a move stay until the last of them may leave. -1 when the journal failed. */
 int notice_follow(struct runner *runner, struct transfer *transfer)
     __attribute__((warn_unused_result));
 

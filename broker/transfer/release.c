@@ -9,7 +9,8 @@
 #include "broker/transfer/side.h"
 
 enum {
-    NOTHING_MS = 5 * MINUTE_MS, /* a removal of which the list shows nothing came to nothing */
+    NOTHING_MS = 5 * MINUTE_MS, /* a removal that the list does not show after this time did not
+                                   happen */
     REDRAINS_MAX = 3,           /* then the node stays where it is */
 };
 
@@ -61,8 +62,8 @@ static bool is_in_doubt(const struct runner *runner, const struct transfer *tran
            (node && text_equal(node->uid, transfer->node_uid) && node->is_ready);
 }
 
-/* The list may be old: a machine whose removal was accepted long ago, and which it shows as if
-   nothing had been, is read by its name.  STEP_DONE: it is gone; STEP_BACK: it is there. */
+/* The list may be old: a machine that it still shows long after an accepted removal is read by its
+   name.  STEP_DONE: it is gone; STEP_BACK: it is there. */
 static enum verdict read_machine(struct runner *runner, struct transfer *transfer,
                                  const struct effect *remove)
 {

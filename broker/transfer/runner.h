@@ -81,7 +81,7 @@ struct transfer *runner_transfer(const struct runner *runner, const char *id);
 struct transfer *runner_next_live(const struct runner *runner, size_t *at);
 struct transfer *runner_next_of_move(const struct runner *runner, const char *move, size_t *at);
 
-/* Whether the transfer can still go back: its removal was not accepted, for all that is known. */
+/* Whether the transfer can still go back: its removal was not accepted, as far as is known. */
 bool runner_can_undo(const struct runner *runner, const struct transfer *transfer);
 
 /* Asks a transfer to go back; it does so if it has not passed the point of no return. */
@@ -114,8 +114,8 @@ char *runner_claim_of_node(const struct transfer *transfer)
 char *runner_claim_of_instance(const struct transfer *transfer)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* When the transfer's GPUs can be used, by what the journal has learned of those that took longer
-   than this one has taken so far: a quantile; never earlier than now for a live one. */
+/* When the transfer's GPUs can be used: a quantile of the learned lead times that exceed its
+   elapsed time; never earlier than now for a live one. */
 struct wall_time runner_expected(const struct runner *runner, const struct transfer *transfer,
                                  double percentile);
 
@@ -123,7 +123,7 @@ struct wall_time runner_expected(const struct runner *runner, const struct trans
    snapshot, or its machine has no name yet. */
 const struct node *acquire_node(const struct runner *runner, const struct transfer *transfer);
 
-/* Whether the transfer waits for a machine that the cloud, by its last word, does not have. */
+/* Whether the transfer waits for a machine that the cloud reported as unavailable. */
 bool acquire_is_out_of_stock(const struct runner *runner, const struct transfer *transfer);
 
 /* The freeze that keeps the transfer from its next effect, or NULL. */

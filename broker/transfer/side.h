@@ -36,7 +36,7 @@ struct side_origin {
     step_fn empty; /* asks what runs there to leave, until `drain_due` */
     step_fn force; /* ends what would not leave */
     step_fn clear; /* after its machine is gone: what the cluster still has of the node */
-    step_fn undo;  /* takes back what announce and close did; STEP_DONE: nothing is left of it */
+    step_fn undo;  /* undoes announce and close; STEP_DONE: nothing is left of them */
 
     /* By direct reads asked for at or after since_ms (loop time), right before the machine's
        removal: STEP_DONE, STEP_WAIT, STEP_UNDO (it is another node), or STEP_DRAIN_AGAIN. */
@@ -49,7 +49,7 @@ struct side_origin {
     /* Whether no workload on the node needs more time; *ret_count: how many there are. */
     bool (*are_ready)(const struct runner *runner, const struct transfer *transfer, int *ret_count);
 
-    /* Until when a workload asks for its node, and which one, in words; 0: none does. */
+    /* Until when a workload asks for its node, and which one, in words; 0: none asks. */
     struct wall_time (*wish)(const struct runner *runner, const struct transfer *transfer,
                              char *ret_who, size_t size);
 };
@@ -66,9 +66,9 @@ struct side_target {
     bool (*may_discard)(const struct runner *runner, const struct transfer *transfer); /* it never
                                                                                            served */
 
-    /* Before the machine of a failed attempt goes: whether nothing runs on it, by a direct read
-       asked for at or after since_ms.  And after it is gone: whether nothing is left of its node,
-       or it cannot be helped. */
+    /* Before the removal of the machine of a failed attempt: whether nothing runs on it, by a
+       direct read sent at or after since_ms.  And after the removal: whether its node is gone, or
+       need not be waited for. */
     bool (*is_idle)(struct runner *runner, struct transfer *transfer, int64_t since_ms);
     side_question_fn discard;
 };
@@ -86,7 +86,7 @@ typedef void (*side_done_fn)(void *context, const json_t *body, const struct err
 struct side_number {
     int64_t least; /* that the object may hold */
 
-    /* Asks for the object; done gets it, or an error.  And the number in what done got. */
+    /* Reads the object; done gets it, or an error.  Next: the number in the object. */
     void (*read)(const struct side_holder *holder, side_done_fn done, void *context);
     int (*decode)(const void *of, const json_t *object, const struct error *failure,
                   int64_t *ret_value, struct error *err);
@@ -99,8 +99,8 @@ struct side_number {
     void (*write)(const struct side_holder *holder, const json_t *object, int64_t value,
                   side_done_fn done, void *context);
 
-    /* NULL, or: asks, before a write, whether it may be written at all.  And what speaks against it
-       by what done got, in a sentence; the caller frees it; NULL: nothing. */
+    /* NULL, or: checks, before a write, whether it may be written at all.  Next: the objection in
+       the object that done got, in a sentence; the caller frees it; NULL: none. */
     void (*check)(const struct side_holder *holder, side_done_fn done, void *context);
     char *(*objection)(const void *of, const json_t *body, const struct error *err);
 

@@ -101,8 +101,8 @@ const char *transfer_state_name(enum transfer_state state);
 void transfer_move_clock(struct transfer *transfer, int64_t by_ms);
 
 /* Gives the present attempt its request key, the same for the same transfer and attempt, so that a
-   repeated create can never make a second machine.  And the name that the machine will have, where
-   the cloud lets it follow from the key (GROUP-KEY). */
+   repeated create can never make a second machine.  Sets also the machine's name, if the cloud
+   derives it from the key (GROUP-KEY). */
 void transfer_name_instance(struct transfer *transfer);
 
 /* The name of the present attempt's order in the journal: the machine's name if that follows from

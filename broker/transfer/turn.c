@@ -20,8 +20,7 @@ enum {
     ENDED_KEPT = 200,
 };
 
-/* Takes the effects out of the journal; one that is under way takes itself out when it is
-   answered. */
+/* Removes the effects from the journal; one that is under way is removed when it is answered. */
 static void batch_effects(struct journal_batch *batch, struct transfer *transfer)
 {
     void *value;
@@ -251,7 +250,7 @@ static bool is_quiet(const struct transfer *transfer)
            !host_is_under_way(transfer->host);
 }
 
-/* Forgets the oldest ended transfers beyond a number; their story stays in the events. */
+/* Forgets the oldest ended transfers beyond a number; their history stays in the events. */
 static void trim(struct runner *runner)
 {
     struct error err;

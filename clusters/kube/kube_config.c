@@ -76,7 +76,7 @@ static int refuse(const struct yaml_node *mapping, const char *key, const char *
     return yaml_error(err, node, "%s", why);
 }
 
-/* Begins and ends: a file that is being written while it is read ends too soon. */
+/* Read once and again: a file that is being written may end too soon. */
 static bool is_pem(const char *chars)
 {
     const char *begin = strstr(chars, "-----BEGIN ");

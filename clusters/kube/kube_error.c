@@ -39,7 +39,7 @@ static bool is_status(const struct kube_answer *answer)
     return text_equal(json_text_or(answer->body, "kind", ""), "Status");
 }
 
-/* The code that counts: the body's, when it is a Status with one, or that of HTTP. */
+/* The status code that counts: the body's, if it is a Status with one, or that of HTTP. */
 static int code_of(const struct kube_answer *answer)
 {
     int64_t code = is_status(answer) ? json_int_or(answer->body, "code", 0) : 0;

@@ -35,7 +35,7 @@ extern const struct error_cause kube_cause_forbidden;
 extern const struct error_cause kube_cause_unserved;
 extern const struct error_cause kube_cause_no_group;
 
-/* Whether a rule holds this pod's eviction for now, and not an overloaded server. */
+/* Whether a rule delays this pod's eviction for now, and not an overloaded server. */
 bool kube_error_holds_eviction(const struct error *err);
 
 /* 0 when the answer is a success; otherwise -1 and the error. */

@@ -59,8 +59,8 @@ static void keep(struct kube_extract *extract, const char *from, const char *to)
         text_add_bytes(extract->kept, from, (size_t)(to - from));
 }
 
-/* The member of that name among those that are wanted.  A name that is written with escapes could
-   be any of them: it stays, with all that it has. */
+/* The wanted member of that name.  A name that is written with escapes could be any of them: it is
+   kept, with its whole value. */
 static const struct kube_member *find(const struct kube_member *members, const char *name,
                                       size_t length)
 {
@@ -98,7 +98,7 @@ static void bracket_opens(struct kube_extract *extract)
         extract->levels[extract->depth] = extract->of_value;
 }
 
-/* The last member of an object was left out: so is the comma before it. */
+/* The last member of an object was left out: the comma before it is removed, too. */
 static void drop_comma(struct text *kept)
 {
     size_t length = kept->length;

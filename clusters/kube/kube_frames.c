@@ -73,7 +73,7 @@ static void on_frame(void *context, const json_t *frame)
         frames->count++;
 }
 
-/* Those of the object, then those of a Status: the first of two that have one name counts. */
+/* The members of the object, then those of a Status: of two with one name the first counts. */
 static struct kube_member *with_a_status(const struct kube_member *members)
 {
     struct kube_member *all = NULL;

@@ -35,7 +35,7 @@ void kube_objects_free(struct kube_objects *objects);
  */
 void kube_objects_add(struct kube_objects *objects, const char *bytes, size_t size);
 
-/* From inside on_head or on_object: hands on nothing more, and this is the error. */
+/* From inside on_head or on_object: passes on nothing more, and sets this error. */
 void kube_objects_fail(struct kube_objects *objects, const struct error *err);
 
 /* The first error so far. */

@@ -155,8 +155,8 @@ static void renew_config(struct kube_session *session)
         kube_config_free(config);
 }
 
-/* Whether a second try is under way, with something that the first had not.  A token alone is only
-   asked for where one was refused. */
+/* Whether a second try is under way, with new credentials.  A new token is only requested after one
+   was refused. */
 static bool ask_again(struct kube_exchange *exchange, bool may_be_done, bool is_refused)
 {
     struct kube_session *session = exchange->session;
@@ -199,7 +199,7 @@ static void on_transport_failure(struct kube_exchange *exchange, const struct er
 
     if (ask_again(exchange, may_be_done, false))
         return;
-    /* A certificate and its key are two files: one of them may be new already. */
+    /* A certificate and its key are two files: one of them may have been renewed already. */
     if (failure.kind == ERROR_INVALID)
         failure.kind = ERROR_TRANSIENT;
     if (is_mutation(exchange->verb)) {
@@ -218,8 +218,8 @@ static int64_t ours_ms(const struct kube_session *session)
     return loop_wall(session->world->loop).ms - loop_now(session->world->loop);
 }
 
-/* By the Date of an answer that was no long time on its way: that of a watch is minutes old when it
-   ends.  Small differences change nothing: the world must not depend on single seconds. */
+/* By the Date of an answer that arrived quickly: that of a watch is minutes old when it ends.
+   Small differences are ignored: results must not depend on single seconds. */
 static void compare_clocks(const struct kube_exchange *exchange, const struct http_answer *answer)
 {
     struct kube_session *session = exchange->session;
@@ -329,7 +329,7 @@ static void submit(struct kube_exchange *exchange)
         explicit_bzero(bearer, strlen(bearer));
 }
 
-/* The plugin has ended: those that waited for it go on, with a token or with its failure. */
+/* The plugin has ended: waiting requests continue, with a token or with its error. */
 static void on_token(void *context)
 {
     struct kube_session *session = context;

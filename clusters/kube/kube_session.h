@@ -66,8 +66,9 @@ void kube_cancel(struct kube_exchange *exchange);
 struct world *kube_world(const struct kube_session *session);
 const char *kube_name(const struct kube_session *session);
 
-/* By how much the server's clock is ahead of ours; 0 when they agree within seconds, or when it was
-   never heard of.  Of its clock, not of ours, is remembered: when ours moves the answer does. */
+/* By how much the server's clock is ahead of ours; 0 when they agree within seconds, or when it is
+   unknown.  The server's time is stored, not the difference: when our clock moves, the difference
+   does, too. */
 int64_t kube_ahead_ms(const struct kube_session *session);
 
 /* When an answer last had the server's clock, in loop time; 0: never. */

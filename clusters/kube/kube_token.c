@@ -175,7 +175,7 @@ static enum kube_token_state ask_plugin(struct kube_token *token, const char **r
             *err = token->failure;
         return KUBE_TOKEN_FAILED;
     }
-    /* One that is printed with less than a minute left is used while it lasts. */
+    /* A token that is issued with less than a minute left is used until it ends. */
     if (is_recent && token->chars)
         return KUBE_TOKEN_READY;
     start_plugin(token);

@@ -199,7 +199,7 @@ static void *stand_in_for(const struct kube_watch *watch, const struct map *obje
     return watch->kind->stand_in ? watch->kind->stand_in(object, former) : NULL;
 }
 
-/* Decodes into the map; what cannot be decoded is remembered as being there, and logged once. */
+/* Decodes into the map; an object that cannot be decoded counts as present, and is logged once. */
 static void store_object(struct kube_watch *watch, struct map *objects, struct index *index,
                          struct map *unreadable, const json_t *object)
 {
@@ -279,7 +279,7 @@ static bool is_doubtful(const struct kube_watch *watch)
     return lost * 2 > known;
 }
 
-/* Takes the whole list, or reads it again when it cannot be believed yet. */
+/* Takes the whole list, or reads it again when it is doubtful. */
 static void judge_list(struct kube_watch *watch, const char *resource_version)
 {
     struct error doubt = { 0 };

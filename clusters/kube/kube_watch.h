@@ -57,7 +57,7 @@ struct kube_store {
 
 struct kube_watch;
 
-/* `changed` is called within the turn in which something was learned or went wrong. */
+/* `changed` is called within the turn in which an object changed or a failure occurred. */
 struct kube_watch *kube_watch_new(struct kube_session *session, const struct kube_kind *kind,
                                   const struct kube_store *store, timer_fn changed, void *context)
     __attribute__((returns_nonnull, warn_unused_result));

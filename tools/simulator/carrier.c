@@ -81,7 +81,7 @@ static void fail(struct http_exchange *exchange, enum error_kind kind, const cha
     finish(exchange, NULL, &err);
 }
 
-/* Whether the exchange is with an API server that nothing comes through to. */
+/* Whether the exchange is with an API server that is cut off. */
 static bool is_cut_off(const struct http_exchange *exchange)
 {
     const struct kube_cluster *cluster = exchange->carrier->cut_off;

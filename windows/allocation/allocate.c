@@ -16,7 +16,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* What the threads share: cells are taken in order, and each is done by one of them. */
+/* Shared by the threads: cells are taken in order, and each is computed by one thread. */
 struct work {
     const struct allocate_model *model;
     struct allocate_plan *plan;
@@ -28,7 +28,8 @@ struct work {
     size_t parts;
     int (*run)(struct work *work, size_t cell, struct error *err);
     atomic_size_t next;
-    double *requests; /* one a queue, of its demand: what a search takes goes by them */
+    double *requests; /* one for each queue, of its demand: the expected time of a search follows
+                         from them */
     struct progress progress;
 };
 
@@ -139,7 +140,7 @@ static struct search_setup cell_setup(const struct work *work, size_t cell)
     return setup;
 }
 
-/* Before either step: when the window is, and what the closed form says of it. */
+/* Before either step: the segments of the window, and the result of the closed form. */
 static int prepare_cell(struct work *work, size_t cell, struct error *err)
 {
     const struct allocate_model *model = work->model;
@@ -288,8 +289,8 @@ static int run_search(struct work *work, size_t at, struct error *err)
     return 0;
 }
 
-/* Tokens with what was granted, where they are a target; under all seeds, where the search has not
-   told which is worst. */
+/* Token figures with the granted replicas, if they are targets; under all seeds, if the search did
+   not find the worst. */
 static int find_targets(const struct work *work, size_t at, struct error *err)
 {
     struct allocate_cell *cell = &work->plan->cells[at];

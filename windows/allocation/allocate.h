@@ -91,11 +91,13 @@ struct allocate_cell {
     int degraded;  /* replicas that keep the waits within twice the target; 0: not asked for */
     int needed;    /* search.servers, or more for the least that always run and for losses */
     int granted;   /* below `needed` where nodes are short, above it in a saturated plan */
-    int lost;      /* of `granted`, with the worst node or zone that the queue has to survive */
-    double wait_s; /* at the percentile with what was granted, of the worse class and seed */
-    struct search_day worst_day;   /* with what was granted; begins at 0 where no replay told it */
-    struct search_targets targets; /* with what was granted; tokens where they have a target and a
-                                      replay told them, else 0 */
+    int lost;      /* lost replicas, of `granted`, with the worst node or zone that the queue has to
+                      survive */
+    double wait_s; /* at the percentile with the granted replicas, of the worse class and seed */
+    struct search_day worst_day;   /* with the granted replicas; begins at 0 if no replay computed
+                                      it */
+    struct search_targets targets; /* with the granted replicas; token figures if they are targets
+                                      and a replay computed them, else 0 */
     bool is_known;                 /* searched, or read from another run's part */
 };
 
@@ -122,9 +124,8 @@ struct allocate_plan {
     struct allocate_need *needs; /* [window * cluster_count + cluster] */
     int *missing_nodes;          /* one a window: how many more all targets would take */
     bool *is_met;                /* one a window: every target and loss */
-    bool *is_withheld;   /* one a window: a saturated plan that spends nothing, because nodes
-                            that are added would make a zone weigh too much for a queue that
-                            has to survive its loss */
+    bool *is_withheld;   /* one per window: a saturated plan that adds nothing, because added nodes
+                            would make a zone too large for a queue that has to survive its loss */
     size_t window_first; /* the others of the set have no schedule */
     size_t window_end;
     size_t window_count;
@@ -133,9 +134,9 @@ struct allocate_plan {
     bool is_feasible;
 };
 
-/* A plan in two steps, for those who share the first among machines: the searches, of which part
-   `part` (from 0) of `parts` is a fixed share, and what follows for each window once every cell is
-   known.  Cells that are known are not searched again. */
+/* A plan in two steps, so that several computers can share the first.  First the searches, of which
+   part `part` (from 0) of `parts` is a fixed share.  Then the rest for each window, once every cell
+   is known.  Known cells are not searched again. */
 struct allocate_plan *allocate_plan_new(const struct allocate_model *model)
     __attribute__((returns_nonnull, warn_unused_result));
 int allocate_search(const struct allocate_model *model, struct allocate_plan *plan, size_t part,
@@ -143,17 +144,17 @@ int allocate_search(const struct allocate_model *model, struct allocate_plan *pl
 int allocate_fill(const struct allocate_model *model, struct allocate_plan *plan, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Whether the plan has a schedule for this window: an event that is over gets none. */
+/* Whether the plan has a schedule for this window: an event that is over has none. */
 bool allocate_has_window(const struct allocate_model *model, size_t window);
 
 /* The part whose cell this is: neighbours are in different ones. */
 size_t allocate_part(size_t window, size_t queue, size_t parts);
 
-/* What a cell is searched with, but for segments and service. */
+/* The setup of a cell's search, without segments and service. */
 struct search_setup allocate_setup(const struct allocate_model *model, size_t window, size_t queue);
 
-/* What an estimate says instead of a search (windows/queueing/transient.h): enough for all days in
-   one, or for each of them. */
+/* An estimate in place of a search (windows/queueing/transient.h): enough for all days pooled, or
+   for each day. */
 int allocate_estimate(const struct search_setup *setup);
 
 /* Both steps. */

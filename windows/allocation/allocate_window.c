@@ -29,7 +29,7 @@ static int least_replicas(const struct allocate_model *model, size_t queue)
 
 enum { UNSTABLE = 1000 }; /* pressures from here on are of queues that grow without end */
 
-/* What the replay said of a queue's wait over what the estimate says; 1 where either says nothing.
+/* The wait of a queue by the replay over that by the estimate; 1 if either is unknown.
  */
 static double correction_of(const struct window_work *work, size_t queue)
 {
@@ -44,9 +44,9 @@ static double correction_of(const struct window_work *work, size_t queue)
     return estimated > 0 && estimated < UNSTABLE ? waits / estimated : 1;
 }
 
-/* The same of what only engines are held to, in closed form: by how much more arrives than they
-   can give tokens in time for.  0 where all come in time: what is left over goes by waits, whose
-   cushions are of another measure. */
+/* Pressure of token targets, in closed form: by how much the arrival rate exceeds the rate that
+   meets them. 0 when they are met: surplus nodes go by waits, because the reserves of tokens have
+   another unit. */
 static double token_pressure(const struct window_work *work, size_t queue, int replicas)
 {
     const struct allocate_queue *item = &work->model->queues[queue];
@@ -64,10 +64,9 @@ static double token_pressure(const struct window_work *work, size_t queue, int r
     return most > 1 ? most : 0;
 }
 
-/* Everything is ranked by the estimate, which looks at hundreds of numbers of replicas in the time
-   of one replay: it is right about what a replica more is worth; where the replay has told the
-   wait, it is also set to that.  The load in the last digits decides among those who wait for
-   nothing. */
+/* Everything is ranked by the estimate, which computes hundreds of replica counts in the time of
+   one replay.  It is right about the value of one more replica; if a replay has computed the wait,
+   the estimate is scaled to it.  Among queues without waits the load in the last digits decides. */
 static double pressure_of(const struct window_work *work, size_t queue, int replicas,
                           double correction)
 {
@@ -88,7 +87,7 @@ struct pressed { /* a queue while replicas are given out */
     double correction;
 };
 
-/* The queue under the most pressure that still wants a replica; `count` when none does. */
+/* The queue with the highest pressure that still wants a replica; `count` when none does. */
 static size_t most_pressed(const struct pressed *queues, const int *wanted, size_t count)
 {
     size_t best = count;
@@ -100,7 +99,8 @@ static size_t most_pressed(const struct pressed *queues, const int *wanted, size
     return best;
 }
 
-/* One replica at a time to the queue under the most pressure for whose replica there is room. */
+/* Grants one replica at a time to the queue with the highest pressure for whose replica there is
+   room. */
 static void grow(const struct window_work *work, struct layout *layout, int *wanted)
 {
     size_t count = work->model->queue_count;
@@ -122,7 +122,7 @@ static void grow(const struct window_work *work, struct layout *layout, int *wan
     mem_free(queues);
 }
 
-/* Whether the minimums found room; beyond them there is nothing to give otherwise. */
+/* Whether the minimums found room; if not, there is nothing more to grant. */
 static bool share_scarce(const struct window_work *work, struct layout *layout)
 {
     size_t count = work->model->queue_count;
@@ -152,8 +152,8 @@ static int lost_replicas(const struct window_work *work, const struct layout *la
     return node > zone ? node : zone;
 }
 
-/* Raises what is needed by what losses leave too little of.  Whether anything was raised: a queue
-   that is all in one zone is not helped by more replicas there. */
+/* Raises needs that losses leave too small.  Returns whether any was raised: more replicas do not
+   help a queue that is in one zone only. */
 static bool raise_for_losses(const struct window_work *work, struct layout *layout)
 {
     bool is_raised = false;
@@ -210,8 +210,8 @@ static bool take_grants(const struct window_work *work, const struct layout *lay
     return is_met;
 }
 
-/* Where the nodes that are added would make a zone weigh so much that a queue no longer survives
-   its loss, everything stays as it was, and the plan says so. */
+/* If the added nodes would make a zone so large that a queue no longer survives its loss, nothing
+   is added, and the plan reports this. */
 static void saturate(const struct window_work *work, struct layout *layout)
 {
     int *wanted = mem_new_array(work->model->queue_count, sizeof *wanted);

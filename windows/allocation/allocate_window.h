@@ -15,9 +15,9 @@ struct window_work {
     const struct estimate
         *estimates;              /* one a queue: what a replica is worth where they are scarce */
     struct allocate_need *needs; /* one a cluster: set */
-    bool *is_withheld;           /* set: what is left over stays so, for the sake of a queue */
+    bool *is_withheld;           /* set: unused nodes stay unused, because of a queue */
 };
 
-/* Sets `needed`, `granted` and `lost` of each cell, writes the schedule; ret_missing is how many
-   nodes more all of it would take.  Whether every target and loss is met. */
+/* Sets `needed`, `granted` and `lost` of each cell, writes the schedule; ret_missing: how many more
+   nodes all needs would take.  Returns whether every target and loss is covered. */
 bool allocate_window(const struct window_work *work, struct schedule *schedule, int *ret_missing);

@@ -123,8 +123,8 @@ static int replay_segment(const struct binding *binding, struct segment segment,
     return 0;
 }
 
-/* The segment with the most late requests; among equals, with the longest wait.  Where each day
-   counts, it is one of the day that binds. */
+/* The segment with the most late requests; among equals, with the longest wait.  If each day
+   counts, a segment of the day that binds. */
 static int worst_segment(const struct binding *binding, const struct segment_list *segments,
                          struct segment *ret_worst, double *ret_longest_s, struct error *err)
 {
@@ -193,8 +193,8 @@ static double arrivals_in(const struct question *question, size_t step)
            (double)demand_at(series, DEMAND_LOW, step);
 }
 
-/* The busiest step, or the busiest minute of shorter ones: how full replicas are then says nothing
-   of the seconds in which some requests came at once. */
+/* The busiest step, or the busiest minute of shorter steps.  The occupancy then does not show
+   seconds in which several requests arrived at once. */
 static void find_peak(const struct question *question, const struct segment *segment,
                       struct explain *explain)
 {

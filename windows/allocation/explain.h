@@ -16,10 +16,10 @@ struct explain_wait { /* with so many replicas, under one seed */
     int replicas;     /* 0: there is no such number */
     int seed;
     struct search_targets targets;
-    double utilisation; /* of engines in the busiest step: its rate over what they can end; from 1
-                           on the queue grows */
-    double occupancy;   /* share of their slots that runs then, in closed form; below the
-                           utilisation, because few requests are served faster than many */
+    double utilisation; /* of engines in the busiest step: the arrival rate over their capacity;
+                           from 1 on the queue grows */
+    double occupancy;   /* share of their slots that runs in that step, in closed form; below the
+                           utilisation, because small batches are served faster */
 };
 
 struct explain {
@@ -28,8 +28,8 @@ struct explain {
     double rate_per_s;          /* mean of the window */
     double peak_per_s;          /* of its busiest step, or minute of shorter ones, */
     struct wall_time peak;      /* which begins then */
-    enum replay_figure binds;   /* with one replica less (with this one, where there is none less);
-                                   where each day counts, on the worst day */
+    enum replay_figure binds;   /* with one replica less (with this number, if one less is
+                                   impossible); if each day counts, on the worst day */
     struct wall_time binding;   /* the step that then makes the longest wait, or the longest time of
                                    the target that binds; 0: no request waits */
     double binding_wait_s;      /* that wait, or time */
@@ -45,13 +45,13 @@ struct explain_at {
     size_t queue;
 };
 
-/* Of a queue to whom something arrives in the window; its cell is known. */
+/* For a queue with arrivals in the window; its cell is known. */
 int explain_cell(const struct allocate_model *model, const struct allocate_plan *plan,
                  struct explain_at at, struct explain *ret, struct error *err)
     __attribute__((warn_unused_result));
 
-/* What any number of replicas does for each target: the worst of all seeds (and days, where each
-   counts).  Tokens are looked at where they have a target. */
+/* The result of any number of replicas for each target: the worst of all seeds (and days, if each
+   counts).  Tokens only if they are targets. */
 int explain_number(const struct allocate_model *model, struct explain_at at, int replicas,
                    struct search_targets *ret, struct error *err)
     __attribute__((warn_unused_result));

@@ -61,7 +61,7 @@ void layout_split(struct layout *layout, size_t queue, int replicas)
     mem_free(numbers);
 }
 
-/* Of the cluster's pools: the nodes that only serve together. */
+/* The group size of the cluster's pools: nodes that only serve together. */
 static int group_of(const struct allocate_model *model, size_t cluster)
 {
     int group = 1;
@@ -196,7 +196,7 @@ int layout_replicas(const struct layout *layout, size_t queue)
     return sum;
 }
 
-/* Whether replicas of the queue that are larger than a node stand in the cluster. */
+/* Whether the cluster has replicas of the queue that are larger than a node. */
 static bool has_large(const struct layout *layout, size_t queue, size_t cluster)
 {
     for (size_t i = 0; i < layout->slots.count; i++) {
@@ -210,8 +210,8 @@ static bool has_large(const struct layout *layout, size_t queue, size_t cluster)
     return false;
 }
 
-/* A node of the cluster with as many of the queue's replicas as it can hold; or one of those that a
-   larger replica takes. */
+/* How many of the queue's replicas the fullest node of the cluster can hold; or one, if they are
+   larger than a node. */
 static int most_on_node(const struct layout *layout, size_t queue, size_t cluster)
 {
     int left = layout->model->clusters[cluster].gpus_per_node;

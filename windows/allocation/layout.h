@@ -40,11 +40,11 @@ bool layout_add(struct layout *layout, size_t queue);
 
 int layout_replicas(const struct layout *layout, size_t queue);
 
-/* How many of a queue's replicas go with the worst node: as many as fit on one, or the one that is
-   larger than a node. */
+/* How many of a queue's replicas are lost with the worst node: as many as fit on one, or the one
+   that is larger than a node. */
 int layout_lost_with_node(const struct layout *layout, size_t queue);
 
-/* How many go with the worst zone, where a cluster's replicas are spread over its zones as its
+/* How many are lost with the worst zone, if a cluster's replicas are spread over its zones as its
    nodes are. */
 int layout_lost_with_zone(const struct layout *layout, size_t queue);
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* How far share i is below its part: weight * total / weights - part, times weights. */
+/* How far share i is below its weighted part: weight * total / weights - part, times weights. */
 static int64_t lack(int64_t weight, int64_t total, int64_t weights, int64_t part)
 {
     return weight * total - part * weights;
@@ -57,8 +57,8 @@ void place_split(int total, const int *weights, const int *minimums, size_t coun
     }
 }
 
-/* The GPUs of all, where each size divides the next one and the node: these fill nodes without
-   rest. -1: they do not. */
+/* The GPUs of all, if each size divides the next one and the node: such sizes fill nodes
+   completely. -1: they do not. */
 static int64_t gpus_of_divisors(const int counts[PLACE_GPUS_MAX + 1], int gpus_per_node)
 {
     int64_t sum = 0;
@@ -218,8 +218,8 @@ static size_t next_pool(const struct state *state, size_t cluster)
     return best;
 }
 
-/* The first pool of the cluster for which others make room; pool_count when none.  What an attempt
-   that failed has moved goes back. */
+/* The first pool of the cluster for which others can make room; pool_count when none.  A failed
+   attempt is undone. */
 static size_t freed_pool(struct state *state, size_t cluster)
 {
     const struct place *place = state->place;
@@ -250,7 +250,7 @@ static bool place_one(struct state *state, size_t cluster)
     return true;
 }
 
-/* How many of the needs the cluster's pools do not hold in whole groups. */
+/* How many of the needed nodes the cluster's pools cannot give in whole groups. */
 static int lacking(const struct state *state, size_t cluster, int needs)
 {
     for (size_t i = 0; i < state->place->pool_count; i++)

@@ -46,6 +46,6 @@ int place_pack(const int counts[PLACE_GPUS_MAX + 1], int gpus_per_node);
 int place_group(int group, int gpus, int gpus_per_node);
 
 /* Nodes per pool for each cluster's `needs` in whole groups (at least the floors).  Returns how
-   many found no room; ret_missing (per cluster, may be NULL) says whose. */
+   many nodes found no room; ret_missing (per cluster, may be NULL): of which clusters. */
 int place_nodes(const struct place *place, const int *needs, size_t cluster_count, int *ret_nodes,
                 int *ret_missing);

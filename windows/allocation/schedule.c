@@ -123,7 +123,7 @@ static void print_header(const char *header, struct text *out)
     }
 }
 
-/* A key that YAML could take for something else stands in quotes. */
+/* A key that YAML could read as another type is quoted. */
 static void print_key(const char *indent, const char *key, struct text *out)
 {
     static const char plain[] =

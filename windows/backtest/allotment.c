@@ -12,8 +12,8 @@
 
 static const double levels[OUTLOOK_LEVEL_COUNT] = OUTLOOK_LEVELS;
 
-/* Of the misses of further planned windows in one occurrence that is judged, how many make it miss
-   that would not have missed anyway: measured, on the recorded traces. */
+/* The share of further misses in one judged occurrence that make it miss although it would
+   otherwise meet its target, if planned windows are finer.  Measured on the recorded traces. */
 static const double further = 0.2;
 
 struct plan {
@@ -38,7 +38,7 @@ static const struct outlook *outlook_of(const struct plan *plan, size_t field)
     return &plan->fields[field].outlooks[plan->kind];
 }
 
-/* Misses are allowed to occurrences that are judged; windows that are finer miss more often. */
+/* Misses are allowed to judged occurrences; finer windows miss more often. */
 static double misses_of(const struct plan *plan, double level)
 {
     const struct field *field = &plan->fields[0];
@@ -72,7 +72,7 @@ static void add_misses(const struct plan *plan, size_t field, size_t span)
         cell->misses[share] += shares_beyond(bounds, cell->bounds[share]);
 }
 
-/* The bound that holds now, at the share of misses that the plan gave its window. */
+/* The bound in force, at the share of misses that the plan gave its window. */
 static double wanted_of(const struct plan *plan, size_t field, size_t span)
 {
     const struct shares_cell *cell = cell_of(plan, field, span);

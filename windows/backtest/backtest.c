@@ -24,7 +24,7 @@ static size_t queue_of(const struct work *work, size_t at)
     return at % work->setup->queue_count;
 }
 
-/* Oracles are the last of the table and take longest: they come first, so that no thread is left
+/* Oracles are the last of the table and take longest: they start first, so that no thread is left
    with one at the end. */
 static struct run *run_of(const struct work *work, size_t at)
 {
@@ -180,7 +180,7 @@ static size_t tuned_count(const struct work *work)
     return count;
 }
 
-/* The round is that of all levels; but for the last part, that of what is tuned. */
+/* Items of a round with all levels; in the last part, of the tuned levels only. */
 static size_t items_of(const struct work *work, enum part_kind kind)
 {
     size_t queues = work->setup->queue_count;
@@ -258,7 +258,7 @@ static void add_needs(const struct work *work, int *gpus)
     }
 }
 
-/* Over what the weeks judged will bring, too: a fleet is not what is tested. */
+/* Includes the weeks judged, because the fleet's size is not under test. */
 static void size_fleet(struct work *work)
 {
     struct fleet *fleet = &work->backtest->fleet;

@@ -51,7 +51,8 @@ struct backtest_point {
 struct backtest_miss {
     size_t queue;              /* of the setup */
     size_t span;               /* of the judged course */
-    struct miss_facts facts;   /* where planned windows are finer, of the one that lacked most */
+    struct miss_facts facts;   /* if planned windows are finer: of the one that lacked most
+                                  servers */
     double wait_s;             /* at the percentile, of the worse class */
     enum replay_figure target; /* that was missed by most, */
     double found_s;            /* and what it was then */
@@ -68,11 +69,11 @@ struct backtest_row {
     double *levels;             /* one a week of the course: the level that was chosen for it */
     int *nodes;                 /* one a slot, with the chosen levels */
     int **servers;              /* [queue][slot] */
-    ARRAY(struct backtest_miss) misses; /* with them, where the policy's levels are shares of
-                                           misses: of the others they are not told */
+    ARRAY(struct backtest_miss) misses; /* the misses, for policies whose levels are shares of
+                                           misses; others do not report them */
 };
 
-/* Who meets every target, whoever it is, leaves no more than this (limit.h). */
+/* No policy that meets every target leaves more than this (limit.h). */
 struct backtest_limit {
     double node_h;     /* of production, at least */
     double research_h; /* at most */
@@ -84,13 +85,14 @@ struct backtest {
     struct course judged; /* slots are the same for both */
     struct course planned;
     size_t first_week;
-    size_t held_week; /* from here on the levels are judged that were the best before it; 0: a
-                         single week is judged */
+    size_t held_week; /* from here on the levels are judged that were best before; 0: a single week
+                         is judged */
     struct fleet fleet;
-    struct backtest_row *rows; /* of the policies that were played, in the order of the table */
+    struct backtest_row *rows; /* the policies that were played, in the order of the table */
     size_t count;
     int **needs;        /* [queue][span of the planned course]: the fewest servers, each alone */
-    bool has_recovered; /* static-peak and the oracle were played: `recovered` is told of all */
+    bool has_recovered; /* static-peak and the oracle were played, so `recovered` is known for
+                           all */
     bool has_limit;     /* it was asked for, too */
     const struct demand_series *unbounded; /* it was asked for, but this queue's servers are
                                               replicas of engines; NULL: of none */
@@ -109,7 +111,7 @@ void backtest_free(struct backtest *backtest);
 /* The row of a policy by its index in the table; NULL: it was not played. */
 const struct backtest_row *backtest_row(const struct backtest *backtest, size_t policy);
 
-/* The point of a row that leaves most to research of those that reach the attainment; NULL: none
+/* The point of a row with most research GPU-hours among those that reach the attainment; NULL: none
    does. */
 const struct backtest_point *backtest_best(const struct backtest_row *row, double attainment);
 

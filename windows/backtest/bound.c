@@ -42,8 +42,8 @@ struct ending {
     uint64_t target;
 };
 
-/* Who may wait when the segment ends: the last of the class, of each span no more overdue than it
-   may have. */
+/* How many may still wait when the segment ends: the last of the class, with no more overdue
+   requests of each span than it allows. */
 static size_t may_wait(const struct bound *bound, const struct ending *ending,
                        enum demand_class class)
 {
@@ -94,7 +94,7 @@ static double sum_of_longest(const struct occurrence *occurrence, size_t count)
     return sum;
 }
 
-/* How many arrive before the first slot that is paid for: theirs are the first services. */
+/* How many arrive before the first slot that is paid for: they take the first services. */
 static size_t count_unpaid(const struct bound *bound, const struct occurrence *occurrence)
 {
     size_t count = 0;
@@ -122,7 +122,8 @@ static void add_work(struct bound *bound, const struct occurrence *occurrence)
     bound->work_h += fmax(0, work) / ticks_per_hour;
 }
 
-/* Adds each request to the slots in which it is there, if nobody waits for longer than a slot. */
+/* Adds each request to the slots in which it would be present if no request waited longer than a
+   slot. */
 static void count_present(const struct occurrence *occurrence, int *servers, size_t slots)
 {
     const uint64_t *high = occurrence->at[DEMAND_HIGH];
@@ -158,7 +159,7 @@ static void find_span_of_slots(struct bound *bound)
     }
 }
 
-/* How many are late in a slot with the most nodes of a level. */
+/* How many are late in a slot with the greatest number of nodes of a level. */
 static double late_at(const struct bound *bound, struct late *late, size_t level)
 {
     size_t span = bound->span_of_slot[late->slot - bound->first];
@@ -190,8 +191,8 @@ static size_t find_enough(const struct bound *bound, struct late *late, size_t n
     return enough;
 }
 
-/* Adds a segment's late to the row of its slot: from what is enough downwards, as far as the span
-   can bear it.  Returns what is enough. */
+/* Adds the late requests of a segment to the row of its slot: from a sufficient number downwards,
+   as far as the span allows.  Returns the sufficient number. */
 static size_t count_late(struct bound *bound, struct late *late, size_t near)
 {
     size_t at = late->slot - bound->first;
@@ -231,7 +232,8 @@ static double fewest_of(const struct bound *bound, size_t level)
     return level > 0 ? bound->levels[level - 1] + 1 : 0;
 }
 
-/* The dual at these prices; leaves in `used` and ret_short_h what the path has, for the next. */
+/* The dual at these prices; `used` and ret_short_h get the figures of the path, for the next
+   prices. */
 static double dual(struct bound *bound, double *ret_short_h)
 {
     struct moves_cost cost = *bound->cost;
@@ -272,8 +274,8 @@ static double dual(struct bound *bound, double *ret_short_h)
     return value;
 }
 
-/* The highest useful price of work.  Up to it one node more than the path ever uses costs at least
-   what it earns: by the work that it does, and by the work in progress when it is withdrawn. */
+/* The highest useful price of work.  Up to this price, one node more than the path ever uses costs
+   at least its gain: by its work, and by the work in progress when it is removed. */
 static double most_for_work(const struct bound *bound)
 {
     const struct moves_cost *cost = bound->cost;
@@ -284,7 +286,7 @@ static double most_for_work(const struct bound *bound)
                 (cost->slot_h + cost->up_h + cost->down_h) / (server_h + fall_h));
 }
 
-/* Follows the subgradient: a price rises where more is used than is allowed. */
+/* Follows the subgradient: a price rises if more is used than allowed. */
 static double search_prices(struct bound *bound)
 {
     double most = most_for_work(bound);
@@ -326,7 +328,7 @@ static int nodes_used(const struct bound *bound, const int *servers)
     return nodes < bound->cost->nodes_max ? nodes : bound->cost->nodes_max;
 }
 
-/* Each number where moves cost something; otherwise many are looked at by the twentieth. */
+/* Every number if moves have a cost; otherwise large numbers in steps of a twentieth. */
 static void choose_levels(struct bound *bound, int most)
 {
     int level = 0;

@@ -32,12 +32,10 @@
 #include "windows/backtest/moves.h"
 #include "windows/backtest/occurrence.h"
 
-/* Of the slots from `first` on, as if what is before them were free: of the spans those that begin
-   there have to be met, and the services are those of the requests that come there, since the k-th
-   service is that of the k-th start, which is not before the k-th arrival.
-
-   Infinite when no plan with nodes_max nodes meets the target.  Without cost of moves and with one
-   server a node it bounds server-hours.  Who meets the target in several repetitions is bounded by
-   the greatest of theirs. */
+/* The bound over the slots from `first` on, with the slots before free.  Spans that begin there
+   must meet the target.  The services are those of the requests that arrive there, because the k-th
+   start, which takes the k-th service, is not before the k-th arrival.  Infinite when no plan with
+   nodes_max nodes meets the target.  Without a cost of moves and with one server per node it bounds
+   server-hours.  For several repetitions the greatest bound holds. */
 double bound_node_hours(const struct occurrence_setup *setup, size_t first, int servers_per_node,
                         const struct moves_cost *cost);

@@ -44,7 +44,7 @@ void field_init(struct field *field, const struct backtest_queue *queue,
                 const struct course *course);
 void field_clear(struct field *field);
 
-/* What the search of `needs` and the judge share: the arrivals as they happened. */
+/* The arrivals as they happened: for the search of `needs` and for the judge. */
 struct search_setup field_truth(const struct field *field, const struct segment_list *segments);
 
 /* A forecast until the end of the course. */
@@ -56,16 +56,16 @@ int field_find_need(struct field *field, size_t span, struct error *err)
 int field_find_last_week(struct field *field, size_t week, struct error *err)
     __attribute__((warn_unused_result));
 
-/* The window's segments in the seven days before `wall`; where nothing of them is known, in the
-   last seven of the eight weeks before of which something is. */
+/* The window's segments in the seven days before `wall`; if unknown, in the last known seven of the
+   eight weeks before. */
 void field_past(const struct field *field, size_t window, struct wall_time wall,
                 struct segment_list *out);
 
-/* Servers busy on average in these segments, if nobody waited. */
+/* The mean number of busy servers in these segments if no request waited. */
 double field_load(const struct field *field, const struct segment_list *segments);
 
-/* The same in a slot of the course; negative where nothing is known.  If a step is longer than a
-   slot, it is the mean of the whole step.  A policy must not use it before the step ends. */
+/* The same in a slot of the course; negative if unknown.  If a step is longer than a slot, it is
+   the mean of the whole step.  A policy must not use it before the step ends. */
 double field_slot_load(const struct field *field, struct wall_time begin);
 
 /* The same in the last five minutes, or the last step, that were over at `wall`. */

@@ -80,7 +80,7 @@ static void set_servers(struct late *late, size_t servers)
     servers_reset(tree, late->busy.list.items, busy < servers ? busy : servers);
 }
 
-/* Who arrived from `at` on and before `until`, and waits until `start`. */
+/* How many arrived from `at` on and before `until`, and wait until `start`. */
 static int64_t overdue(const uint64_t *at, uint64_t until, uint64_t target, uint64_t start)
 {
     int64_t count = 0;

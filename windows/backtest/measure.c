@@ -9,7 +9,7 @@
 
 static const double slot_h = (double)JUDGE_SLOT_MS / HOUR_MS;
 
-/* Each node is needed or not, whatever the others do: gaps are filled node by node. */
+/* Each node is needed or not, independent of the others: gaps are filled node by node. */
 static void fill_gaps(int *nodes, size_t slots, int node, size_t gap_max, const size_t *known)
 {
     size_t last = SIZE_MAX;

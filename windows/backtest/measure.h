@@ -16,7 +16,7 @@ struct fleet {
 };
 
 struct measure {
-    double research_h;   /* GPU-hours: what production and transit leave, without what is lost */
+    double research_h;   /* GPU-hours that production, transit and lost work leave */
     double production_h; /* GPU-hours of production's nodes */
     double transit_h;
     double evicted_h;
@@ -29,12 +29,12 @@ struct measure {
     int64_t late;      /* over the target that most are over */
     double violations; /* their share */
     double worst;      /* found at the percentile over the target, of the worst span */
-    double recovered;  /* of what the oracle recovers over static-peak; set by the backtest */
+    double recovered;  /* share of the oracle's gain over static-peak; set by the backtest */
 };
 
-/* Nodes for each slot.  Nodes stay over gaps in which moving them would cost more than keeping
-   them, where it is known when they would go that they are needed again: `known` has for each slot
-   the first one in which that slot's number is known; NULL: nothing is known ahead. */
+/* Nodes for each slot.  A node stays over a gap if moving it would cost more than keeping it, and
+   if its next use was known when it would leave: `known` has for each slot the first one in which
+   that slot's number is known; NULL: nothing is known ahead. */
 void measure_nodes(const struct fleet *fleet, const int *gpus, size_t slots, const size_t *known,
                    int *ret_nodes);
 

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* Of the slots of a planned span that begin within an occurrence. */
+/* The slots of a planned span that begin within an occurrence. */
 struct part_of_span {
     size_t span; /* planned */
     size_t first;
@@ -49,8 +49,8 @@ static bool find_part(const struct course *course, size_t span, const struct wal
     return both.begin.ms < both.end.ms && ret_part->first < ret_part->end;
 }
 
-/* Where windows are planned that are finer than those that are judged, the part that lacked most.
-   False: no slot begins in it. */
+/* If planned windows are finer than judged ones: the part that lacked most servers.  False: no slot
+   begins in it. */
 static bool find_worst_part(const struct field *field, const int *held,
                             const struct wall_span *time, struct part_of_span *ret_part)
 {
@@ -72,7 +72,7 @@ static bool find_worst_part(const struct field *field, const int *held,
     return most >= 0;
 }
 
-/* As many as the safest bound asks for: by the closed form, from what was searched. */
+/* The number for the safest bound: scaled by the closed form from the searched number. */
 static double safest_of(const struct field *field, const struct policy *policy, size_t span)
 {
     const struct outlook *outlook = &field->outlooks[policy->outlook];
@@ -82,7 +82,7 @@ static double safest_of(const struct field *field, const struct policy *policy, 
     return asked > 0 ? outlook->numbers[span] * bound / asked : 0;
 }
 
-/* The policy that planned nearest to the occurrence of those that met it with more servers. */
+/* Of the policies that met it with more servers, the one that planned closest to the occurrence. */
 static const struct policy *find_later(const struct work *work, const struct policy *policy,
                                        const struct backtest_miss *miss,
                                        const struct part_of_span *part, int *ret_servers)
@@ -104,7 +104,7 @@ static const struct policy *find_later(const struct work *work, const struct pol
     return later;
 }
 
-/* Of those that were missed the one that was missed by most. */
+/* The missed target that most requests were over. */
 static void set_target(const struct judge_score *score, const struct replay_target *target,
                        struct backtest_miss *miss)
 {
@@ -138,7 +138,7 @@ static void add_miss(const struct work *work, size_t row, size_t queue, size_t s
     *array_add(&work->backtest->rows[row].misses) = miss;
 }
 
-/* What was planned is planned once more: the run has only what the fleet let it have. */
+/* Plans once more: the run has only the servers that the fleet allowed. */
 static int add_misses(const struct work *work, size_t row, size_t queue, struct error *err)
 {
     const struct backtest *backtest = work->backtest;

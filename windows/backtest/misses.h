@@ -22,10 +22,10 @@ enum miss_reason {
 struct miss_facts {
     int planned;
     int held;      /* of them, after the fleet's nodes were shared out */
-    int needed;    /* for what arrived in it, if nobody had waited before it */
-    int later;     /* of a plan that was made nearer to it and met the target; 0: there is none */
-    double safest; /* the forecast expected a greater need on one day in 200; 0: nothing was
-                      foretold */
+    int needed;    /* for its own arrivals, if no earlier request had waited */
+    int later;     /* of a plan that was made closer to it and met the target; 0: there is none */
+    double safest; /* the forecast expected a greater need on one day in 200; 0: there was no
+                      forecast */
 };
 
 /* The first of the table that applies; the last one always does. */

@@ -20,11 +20,11 @@ void moment_copy(struct moment *to, const struct moment *from);
 /* Sorts the busy of both where the two may be the same. */
 bool moment_is_same(struct moment *a, struct moment *b);
 
-/* So many servers from `tick` on, as busy as the moment says: the last to be done stay, the others
-   are leaving. */
+/* Gives the moment so many servers from `tick` on: of the busy ones those that finish last stay,
+   the others leave. */
 void moment_give(struct moment *moment, size_t servers, uint64_t tick, struct staff *staff,
                  struct done_times *leaving);
 
-/* Sets who is busy at `tick`, of the servers and of those that are leaving. */
+/* Sets the busy servers at `tick`, of those that stay and of those that leave. */
 void moment_take(struct moment *moment, uint64_t tick, const struct staff *staff,
                  const struct done_times *leaving);

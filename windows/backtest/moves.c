@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The most or the fewest nodes that a number stands for. */
+/* The greatest or the smallest number of nodes of a level. */
 static double end_of(const struct moves_cost *cost, int n, bool is_most)
 {
     if (!cost->levels || n == 0)
@@ -21,7 +21,8 @@ static double end_of(const struct moves_cost *cost, int n, bool is_most)
     return is_most ? cost->levels[n] : cost->levels[n - 1] + 1;
 }
 
-/* Whoever stays with a number may yet move among the nodes that it stands for, if that gains. */
+/* The cost of staying at a level; a path may still move among the nodes of the level if that is
+   cheaper. */
 static double stay_of(const struct moves_cost *cost, int n)
 {
     double span = end_of(cost, n, true) - end_of(cost, n, false);

@@ -21,11 +21,10 @@ struct moves_cost {
     const int *levels; /* NULL: each number stands for itself */
 };
 
-/* The least, where n nodes in slot t cost stages[t * (nodes_max + 1) + n]; an infinite one forbids
-   it, and the answer is infinite where no path is left.  The costs of moves may be negative.
-   ret_nodes (may be NULL): one number a slot; untouched where the answer is infinite.
-
-   With levels (rising, the first one 0) number n stands for levels[n - 1] + 1 to levels[n] nodes,
-   and a move costs what is least for any of them: a lower bound on the paths of all nodes. */
+/* The least cost, if n nodes in slot t cost stages[t * (nodes_max + 1) + n].  An infinite cost
+   forbids n; the answer is infinite if no path is left.  The costs of moves may be negative.
+   ret_nodes (may be NULL): one number per slot; untouched if the answer is infinite.  With levels
+   (rising, the first one 0) number n means levels[n - 1] + 1 to levels[n] nodes, and a move has the
+   least cost of any of them: a lower bound on the paths of all nodes. */
 double moves_staged(const double *stages, size_t slots, const struct moves_cost *cost,
                     int *ret_nodes);

@@ -25,7 +25,7 @@ struct block {
     size_t count;
 };
 
-/* Why one server less in a block was not taken, which stands until something within reach has
+/* Why removing one server from a block was refused; valid until a slot that influences it has
    changed. */
 struct refusal {
     struct rerun_reach reach;
@@ -37,7 +37,7 @@ struct refusal {
 struct oracle {
     const struct oracle_setup *setup;
     struct rerun **reruns;
-    double *load; /* servers that are busy when nobody waits: mean of the slot and of repetitions */
+    double *load; /* mean of busy servers without waiting, over the slot and repetitions */
     struct block *blocks;
     struct refusal *refusals[COUNT_OF(block_slots)]; /* by size and number of the block */
     int *servers;
@@ -182,7 +182,7 @@ static bool guess_passes(struct oracle *oracle, double roots)
     return passes(oracle);
 }
 
-/* Leaves the guess in oracle->servers; false when a great many roots do not do. */
+/* Leaves the guess in oracle->servers; false when even a very large guess fails. */
 static bool guess(struct oracle *oracle)
 {
     double fails = -2;
@@ -230,8 +230,8 @@ static size_t sort_blocks(struct oracle *oracle, const int *servers, size_t leng
     return count;
 }
 
-/* Whether a refusal stands: what it rests on has not changed, and it is not for a limit that has
-   been raised. */
+/* Whether a refusal is still valid: its slots have not changed, and its limit has not been
+   raised. */
 static bool stands(const struct oracle *oracle, const struct refusal *refusal, int64_t late)
 {
     if (refusal->kept == 0 || !(refusal->is_lost || refusal->added > late))
@@ -267,7 +267,8 @@ static bool has_one_everywhere(const struct oracle *oracle, const struct block *
     return true;
 }
 
-/* One server less in a block, where nobody goes without and no more than so many become late. */
+/* Removes one server from a block, if a server remains and no more than so many requests become
+   late. */
 static bool lower(struct oracle *oracle, const struct block *block, int64_t late,
                   struct refusal *refusal)
 {

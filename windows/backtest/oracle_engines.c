@@ -92,8 +92,8 @@ static void bisect(struct oracle *oracle)
     }
 }
 
-/* Spans that fail beside those that were settled after them keep their numbers, and so do those
-   before, which leave them their requests. */
+/* Spans that fail because of those settled after them keep their numbers.  So do the spans before,
+   which leave requests to them. */
 static bool give_up_failed(struct oracle *oracle)
 {
     bool has_any = false;

@@ -10,5 +10,5 @@
 
 #include "windows/backtest/field.h"
 
-/* servers: a plan that meets all targets, or nearly all, and is lowered where that keeps them. */
+/* servers: a plan that meets all targets, or nearly all; it is lowered as long as they are met. */
 void oracle_engines(const struct field *field, struct arrivals *arrivals, int *servers);

@@ -145,7 +145,7 @@ struct wall_time outlook_made(enum outlook_kind kind, const struct field *field,
     return (struct wall_time){ span->time.begin.ms - field->follow_ms };
 }
 
-/* What was over by then, and on an earlier day, is known to the plan of that span. */
+/* The plan of a span knows the data of earlier days that were over by then. */
 static struct wall_time known_until(const struct outlook *outlook, const struct field *field,
                                     const struct course_span *span)
 {
@@ -187,7 +187,7 @@ int outlook_search(struct outlook *outlook, const struct field *field, size_t we
     return 0;
 }
 
-/* A number stands for all needs over the one below it: the middle of them is scaled. */
+/* A number stands for all needs above the next lower one: the middle of them is scaled. */
 int outlook_number(const struct outlook *outlook, const struct field *field, size_t level,
                    size_t span)
 {

@@ -38,8 +38,8 @@ struct outlook {
     size_t chosen;  /* the level that is asked for */
     double *bounds; /* [span * SHARES + share], in closed form (windows/forecast/shares.h); 0:
                        unknown */
-    double *shared; /* the same, by which misses are shared out: `bounds` itself, but where a window
-                       is looked at again only its own bound is new */
+    double *shared; /* the same, for distributing misses: `bounds` itself, except that a revised
+                       window has only its own bound new */
     double *wanted; /* [level * spans + span]: those of them that are planned for */
     int *numbers;   /* [span]: exactly, at the chosen level */
 };
@@ -47,7 +47,7 @@ struct outlook {
 void outlook_init(struct outlook *outlook, const struct field *field, enum outlook_kind kind);
 void outlook_clear(struct outlook *outlook);
 
-/* The greatest level that is no more than this; the last one where all are. */
+/* The greatest level that is at most this; the last one if all are. */
 size_t outlook_level(double misses);
 
 /* The level of plans that may miss so many days. */
@@ -61,7 +61,7 @@ struct wall_time outlook_made(enum outlook_kind kind, const struct field *field,
 /* Sets all bounds. */
 void outlook_foretell(struct outlook *outlook, const struct field *field);
 
-/* Sets one week's numbers, once it is known what is wanted (allotment.h). */
+/* Sets one week's numbers, once the wanted levels are known (allotment.h). */
 int outlook_search(struct outlook *outlook, const struct field *field, size_t week,
                    struct error *err) __attribute__((warn_unused_result));
 

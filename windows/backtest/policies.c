@@ -201,7 +201,7 @@ static int plan_square_root(const struct field *field, double level, int *server
     return plan_by_load(field, level, with_root, servers);
 }
 
-/* What a scaler asks for in each slot, having seen what was over when that began. */
+/* The servers that a scaler asks for in each slot, from the data before that slot. */
 static void ask_in_turn(const struct field *field, double level, int *asked)
 {
     const struct course *course = field->course;
@@ -223,7 +223,7 @@ static void ask_in_turn(const struct field *field, double level, int *asked)
     }
 }
 
-/* More are there once they have been asked for during the whole lead time; fewer at once. */
+/* An increase counts once it was asked for during the whole lead time; a decrease at once. */
 static int plan_reactive(const struct field *field, double level, int *servers, struct error *err)
 {
     const struct course *course = field->course;

@@ -23,7 +23,7 @@ struct policy {
     enum outlook_kind outlook;
     bool is_last_week; /* uses the field's `last_week`, which is computed only for such policies */
     bool is_oracle;    /* looks at the weeks that it plans */
-    bool is_planned;   /* known ahead, as `outlook` says, so nodes stay over short gaps */
+    bool is_planned;   /* planned in advance, as `outlook` says, so nodes stay over short gaps */
     int (*plan)(const struct field *field, double level, int *servers, struct error *err);
 };
 

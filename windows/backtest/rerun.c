@@ -186,8 +186,8 @@ static void begin_at(struct rerun *rerun, struct course *course, size_t slot)
                                                           : wanted);
 }
 
-/* Adds what a trial changes of those who were next; false when a span fails for it for good: none
-   of the low class, nor of a single one, starts earlier with fewer servers. */
+/* Adds the changes of a trial for requests of the next slot.  False when a span fails for good:
+   with fewer servers no request starts earlier, neither of the low class nor of a single class. */
 static bool count_late(struct rerun *rerun, const struct course *course,
                        const size_t from[DEMAND_CLASSES])
 {
@@ -219,14 +219,15 @@ static void uncount_late(struct rerun *rerun, const struct course *course)
                 course->tried_late[class][i] - course->is_late[class][i];
 }
 
-/* More than these will be late: in the end those of the high class may be fewer, if others are. */
+/* A lower limit of the late requests: the high class may end with fewer, if others have more. */
 static int64_t least_added(const struct rerun *rerun)
 {
     return rerun->tried_added - (rerun->has_low ? rerun->late_high : 0);
 }
 
-/* From the begin of `slot` to where the occurrence is over or, after slot `changed`, meets what is
-   kept; false when it ends before because the limit or a span cannot bear it. */
+/* Replays from the begin of `slot` until the occurrence is over or, after slot `changed`, until
+   the state equals the stored one.  False when it ends earlier because the limit or a span is
+   exceeded. */
 static bool play(struct rerun *rerun, struct course *course, size_t slot, size_t changed)
 {
     struct moment *now = &rerun->now;

@@ -27,8 +27,8 @@ void rerun_free(struct rerun *rerun);
 /* Takes up a plan of `slots` numbers; true when every span meets the target. */
 bool rerun_plan(struct rerun *rerun, const int *servers);
 
-/* Whether it would be; a plan that fails is replayed only until that is known.  To be followed by
-   rerun_plan() before anything else. */
+/* Whether the plan would be accepted; a failing plan is replayed only until that is known.  Call
+   rerun_plan() next. */
 bool rerun_passes(struct rerun *rerun, const int *servers);
 
 /* So many servers more in so many slots. */
@@ -47,20 +47,20 @@ bool rerun_try(struct rerun *rerun, struct rerun_change change, int64_t limit, i
 void rerun_keep(struct rerun *rerun);
 void rerun_undo(struct rerun *rerun);
 
-/* What a trial rests on: it says the same again as long as nothing has been kept that changed a
-   slot from `first` to `last`.  For a trial that has not been kept or undone yet. */
+/* The slots on which a trial rests: it has the same result as long as no accepted change is in a
+   slot from `first` to `last`.  For a trial that has not been accepted or undone yet. */
 struct rerun_reach {
     size_t first;
     size_t last;
 };
 struct rerun_reach rerun_reach(const struct rerun *rerun);
 
-/* Whether a trial fails and still would after any number of changes elsewhere that take servers
-   away: more of a class are late in a span than its target allows, and none of that class starts
-   earlier with fewer servers. */
+/* Whether a trial fails, and would still fail after any removals of servers elsewhere: more of a
+   class are late in a span than its target allows, and with fewer servers none of that class starts
+   earlier. */
 bool rerun_is_lost(const struct rerun *rerun);
 
-/* How often something has been kept; the last time that it changed one of these slots. */
+/* The number of accepted changes; the last one that changed one of these slots. */
 uint64_t rerun_kept(const struct rerun *rerun);
 uint64_t rerun_changed(const struct rerun *rerun, struct rerun_reach reach);
 

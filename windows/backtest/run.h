@@ -32,7 +32,7 @@ void run_clear(struct run *run, const struct run_frame *frame);
 /* GPUs of all queues in a slot. */
 int run_gpus(const struct run *run, const struct run_frame *frame, size_t slot);
 
-/* Where all want more than there is, each gets its part; then nodes are counted. */
+/* If all queues together want more than the fleet, each gets its part; then nodes are counted. */
 void run_fit(struct run *run, const struct run_frame *frame, const struct fleet *fleet);
 
 struct measure run_measure(const struct run *run, const struct run_frame *frame,

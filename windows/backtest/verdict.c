@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-/* As if the next occurrence were missed: the share that is missed on new weeks is then kept on
-   average by what kept it on few. */
+/* As if the next occurrence were missed: so the expected share of misses on new weeks holds
+   although few weeks were seen. */
 static bool is_enough(const struct measure *measure, double attainment)
 {
     return (double)measure->spans_met >= attainment * (double)(measure->spans + 1);

@@ -59,8 +59,8 @@ static void add_search(struct work *work, enum search_kind kind, size_t outlook,
     *(struct search_item *)array_add(&work->searches) = (struct search_item){ kind, outlook, at };
 }
 
-/* Only what a policy that is played goes by; and the needs, which the fleet's size and the misses
-   are told by, too.  Weeks come first: they take longest. */
+/* Adds only searches that a played policy needs, and the needs, which the fleet's size and the
+   misses use, too.  Weeks come first, because they take longest. */
 static void add_searches(struct work *work)
 {
     const struct course *course = &work->backtest->planned;

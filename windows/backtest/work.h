@@ -57,5 +57,5 @@ void verdict_tune(struct work *work, size_t row);
 /* missed.c: finds the misses of all rows that report them, in the judged runs. */
 int missed_find(struct work *work, struct error *err) __attribute__((warn_unused_result));
 
-/* verdict.c: sets what the backtest says, once all has been judged. */
+/* verdict.c: sets the backtest's figures, once all runs are judged. */
 void verdict_take(struct work *work);

@@ -52,7 +52,7 @@ struct day {
     int as;          /* -1: none */
     double factor;   /* 0: not odd */
     bool is_far;     /* from what is usual, whatever it is like */
-    bool is_suspect; /* was far in the first turn: it does not say what is usual */
+    bool is_suspect; /* was far off in the first pass: does not count for the usual values */
 };
 
 struct calendar_days {
@@ -157,7 +157,7 @@ static void days_init(struct calendar_days *days, const struct demand_series *se
     take_logarithms(days);
 }
 
-/* What is usual of a weekday about day `at`, without that day; false: too few days say it. */
+/* The usual profile of a weekday around day `at`, without that day; false: too few days. */
 static bool usual_of(const struct calendar_days *days, size_t at, int weekday, size_t least,
                      double ret[HOURS])
 {
@@ -221,7 +221,7 @@ static void find_usual(struct calendar_days *days, size_t at, size_t least)
     day->level = level_over(day, day->usual);
 }
 
-/* The median level of the week before a day or after it; false: no day says it. */
+/* The median level of the week before a day or after it; false: no known day. */
 static bool neighbours_level(const struct calendar_days *days, size_t at, int direction,
                              double *ret_level)
 {
@@ -247,7 +247,7 @@ static double least_distance(const struct day *day, const double usual[HOURS],
     return fmin(distance_from(day, usual, levels[0]), distance_from(day, usual, levels[1]));
 }
 
-/* What is usual of days: of how far they are from their weekday, and of their levels. */
+/* The usual variation of days: their distance from their weekday, and their levels. */
 struct spread {
     double distance;
     double level;
@@ -272,7 +272,7 @@ static struct spread spread_of(const struct calendar_days *days)
     return spread;
 }
 
-/* Whether the shape says it, whatever the level, or else the level is far from what days have. */
+/* Whether the shape alone proves it, or else the level is far from all usual levels. */
 static bool is_shaped_like(const struct day *day, const double usual[HOURS],
                            const struct spread *spread, double over)
 {
@@ -281,8 +281,7 @@ static bool is_shaped_like(const struct day *day, const double usual[HOURS],
            fabs(over) > level_times * spread->level;
 }
 
-/* Whether two weekdays can be told apart by more than their level: a Thursday is not like a Tuesday
-   because it was a good one. */
+/* Whether two weekdays differ by more than their level: a busy Tuesday is not like a Thursday. */
 static bool is_another_kind(const struct day *day, int weekday, const double usual[HOURS])
 {
     struct day own = *day;
@@ -293,8 +292,8 @@ static bool is_another_kind(const struct day *day, int weekday, const double usu
     return distance_from(&own, usual, level_over(&own, usual)) >= far_min;
 }
 
-/* From another weekday, with the level that suits it best between those before and after the day,
-   and as far beyond as levels usually are off. */
+/* The distance from another weekday, at the best-fitting level.  The level must lie between those
+   of the neighbouring days, or beyond them by the usual variation. */
 static double near_distance(const struct day *day, const double usual[HOURS],
                             const double levels[2], const struct spread *spread)
 {
@@ -365,7 +364,7 @@ static void drop_long_runs(struct calendar_days *days)
     }
 }
 
-/* One turn over all days, with what is usual by those that are not suspects. */
+/* One pass over all days, with the usual values from days that are not suspects. */
 static void take_turn(struct calendar_days *days, size_t least)
 {
     struct spread spread;
@@ -388,8 +387,8 @@ static void take_turn(struct calendar_days *days, size_t least)
     drop_long_runs(days);
 }
 
-/* All of one queue.  Two holidays of four Mondays are half of what a Monday is: so there is a
-   second turn without the days that were far in the first one, outages too. */
+/* All days of one queue.  Two holidays on four Mondays are half of the Mondays: so there is a
+   second pass without the days that were far off in the first one, outages included. */
 static void find_in(const struct demand_series *series, const struct window_set *set,
                     struct calendar_days *days)
 {

@@ -34,15 +34,15 @@ struct wall_span { /* [begin, end) */
 void segments_of_series(const struct demand_series *series, struct wall_span span,
                         struct segment_list *out);
 
-/* Of those on which `window` (an index) is in force.  For an event: of those at its hours of the
-   week on which no event was in force, so that it can be planned before it begins. */
+/* The segments in which `window` (an index) is in force.  For an event: those at its hours of the
+   week outside of events, so that it can be planned before it begins. */
 void segments_of_window(const struct demand_series *series, const struct window_set *set,
                         size_t window, struct wall_span span, struct segment_list *out);
 
 /* At least 1. */
 size_t segments_day_count(const struct segment_list *segments);
 
-/* Appends what lies in one occurrence; a segment that reaches beyond it is cut. */
+/* Appends the segments of one occurrence; a segment that reaches beyond it is cut. */
 void segments_of_day(const struct segment_list *segments, size_t day, struct segment_list *out);
 
 void segments_clear(struct segment_list *segments);

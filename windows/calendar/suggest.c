@@ -166,7 +166,7 @@ static void add_windows(const double need[SUGGEST_WEEK], const struct choice *ch
         };
         for (size_t at = starts[i]; at < starts[i + 1]; at++)
             window->level = fmax(window->level, profile[at]);
-        /* A piece that begins after midnight belongs to the day on which its minutes stand. */
+        /* A piece that begins after midnight belongs to the day of its minutes. */
         if (choice->start + starts[i] >= SUGGEST_DAY)
             window->days = (window->days << 1 | window->days >> 6) & 0x7f;
     }

@@ -55,7 +55,7 @@ struct suggestion {
 };
 
 /* At most `count` windows (2 .. SUGGEST_WINDOWS_MAX), none shorter than `shortest` slots, which
-   SUGGEST_DAY / count must allow.  Negative needs say nothing. */
+   SUGGEST_DAY / count must allow.  Negative needs are unknown. */
 struct suggestion suggest_windows(const double need[SUGGEST_WEEK], size_t count, size_t shortest);
 
 /* The same sum for windows as they are; events and holidays do not count. */

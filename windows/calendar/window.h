@@ -48,7 +48,7 @@ struct window {
     int to_minute;              /* 1..1440; <= from_minute: on the next day */
     int within;                 /* index of the window it is carved out of; -1: none */
     int depth;                  /* 0, or one more than that of `within` */
-    struct window_event *event; /* NULL: of the week; otherwise the five fields above say nothing */
+    struct window_event *event; /* NULL: of the week; otherwise the five fields above are unused */
 };
 
 struct window_set {
@@ -87,17 +87,17 @@ struct wall_time window_began(const struct window_set *set, struct wall_time wal
 const struct window *window_beneath(const struct window_set *set, struct wall_time wall);
 struct wall_time window_beneath_next_change(const struct window_set *set, struct wall_time wall);
 
-/* The minute of the week as which this moment counts: its clock's, on a holiday that of the day
-   whose windows it has. */
+/* The minute of the week of this moment: by the clock, and on a holiday that of the day whose
+   windows it has. */
 int window_week_minute(const struct window_set *set, struct wall_time wall);
 
-/* What the calendar says of a day (as civil_day() counts), or NULL. */
+/* The calendar's entry for a day (as civil_day() counts), or NULL. */
 const struct holiday *window_holiday(const struct window_set *set, int64_t day);
 
 /* The order of holidays in a set: by day, for qsort() and bsearch(). */
 int window_compare_holidays(const void *left, const void *right);
 
-/* What the arrivals of a queue are multiplied by in this window; 1 but for events. */
+/* The factor for a queue's arrivals in this window; 1 except in events. */
 double window_multiplier(const struct window *window, const char *queue);
 
 /* An event that has ended: it needs no schedule any more. */

@@ -21,7 +21,7 @@ enum {
 static const double year_2000_s = 946684800;
 static const double year_2100_s = 4102444800;
 
-/* Of numbers since 1970; the ranges of the years do not touch each other. */
+/* Units of numbers since 1970; the ranges of the years do not overlap. */
 static const double epoch_units_ms[] = { 1000, 1, 1e-3, 1e-6 };
 
 static const struct {
@@ -218,7 +218,7 @@ static bool is_group(const char *number, char mark)
            count_digits(number + digits + 1) == 3 && number[digits + 4] == '\0';
 }
 
-/* What stands before the unit, as text_to_double() reads it. */
+/* Reads the number before the unit, as text_to_double() does. */
 static const char *read_number(char number[NUMBER_CHARS], char delimiter, double *ret)
 {
     char *comma = strchr(number, ',');

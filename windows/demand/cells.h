@@ -23,13 +23,13 @@ struct cell_time {
     bool is_local;
 };
 
-/* A date and time with Z, UTC, GMT or an offset, or without (local); a date alone is its midnight;
-   a number between the years 2000 and 2100 is seconds, milliseconds, micro- or nanoseconds since
-   1970, which their size tells. */
+/* A date and time with Z, UTC, GMT or an offset, or without (local).  A date alone is its
+   midnight.  A number between the years 2000 and 2100 is seconds, milliseconds, micro- or
+   nanoseconds since 1970; its size decides which. */
 bool cell_time(const char *text, struct cell_time *ret);
 
-/* Files repeat themselves from row to row: what the last time said is looked at first.  As
-   cell_time(), quicker. */
+/* As cell_time(), but faster: neighbouring rows often have the same time, so the last result is
+   compared first. */
 struct cell_clock {
     char day[12];   /* of the last time, with what follows it; empty: none */
     char suffix[8]; /* what followed its minutes or seconds */
@@ -38,9 +38,9 @@ struct cell_clock {
 };
 bool cell_time_like(struct cell_clock *clock, const char *text, struct cell_time *ret);
 
-/* A number of requests, with a fraction or without, or with "/s", "/min" or "/h" a rate.  In files
-   whose delimiter is a semicolon a comma may stand for the point.  Sets value and kind.  false:
-   *ret_why is what was expected instead. */
+/* A number of requests, with or without a fraction; with "/s", "/min" or "/h" it is a rate.  In
+   files whose delimiter is a semicolon a comma may be the decimal point.  Sets value and kind.
+   false: ret_why is the expected form. */
 bool cell_count(const char *text, char delimiter, struct packed_row *row, const char **ret_why);
 
 /* A number that begins with a digit, as text_to_double() reads it. */

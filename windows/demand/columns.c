@@ -83,7 +83,7 @@ static const struct name {
 static const char *const statistic_names[] = { "samplecount", "average", "avg", "mean",  "minimum",
                                                "min",         "maximum", "max", "stddev" };
 
-/* Beside tokens they may be something of the one request: tokens in all, its messages, its name. */
+/* Beside tokens these names may describe one request: its total tokens, its messages, its name. */
 static const char *const vague_names[] = { "value",   "values",   "sum",  "total",
                                            "request", "messages", "hits", "calls" };
 
@@ -134,7 +134,8 @@ int columns_queue_of_tokens(const struct csv *header)
     return csv_column(header, "model");
 }
 
-/* A column "count" is it, whatever others there are; of others there may be one. */
+/* A column "count" is the count, whatever others there are; of other names only one may be
+   present. */
 static int find_count(struct columns *columns, const struct csv *header, struct error *err)
 {
     const struct name *name;
@@ -157,8 +158,8 @@ static int find_count(struct columns *columns, const struct csv *header, struct 
     return 0;
 }
 
-/* The tokens of prompts and answers are there together, or there are none.  Beside them a count is
-   what says so by its name, and a column `model` may be the queue. */
+/* The columns of prompt and answer tokens: both or none.  Beside them a count column needs the name
+   of a count, and a column `model` may be the queue. */
 static int find_tokens(struct columns *columns, const struct csv *header, struct error *err)
 {
     struct token_columns *tokens = &columns->tokens;
@@ -196,8 +197,8 @@ static bool is_taken(const struct columns *columns, int column)
            column == columns->tokens.in || column == columns->tokens.out;
 }
 
-/* The first whose first cell is a time: of those whose name says so, else of those with a date,
-   else of those with a number since 1970. */
+/* The first column whose first cell is a time: first by the column's name, then by a date, then by
+   a number since 1970. */
 static int find_date(const struct columns *columns, const struct csv *row)
 {
     enum { BY_NAME, BY_DATE, BY_NUMBER, WAYS };
@@ -225,7 +226,7 @@ bool columns_join(const char *date, const char *clock, char out[COLUMNS_TIME_CHA
                       clock[digits] == '\0' ? ":00" : "");
 }
 
-/* A number without a colon may be a day or a minute, unless its name says that it is an hour. */
+/* A number without a colon may be a day or a minute, unless the column's name means an hour. */
 static bool may_be_clock(const struct columns *columns, int column, const char *cell)
 {
     return role_of(columns, column) == ROLE_TIME &&
@@ -285,8 +286,8 @@ static bool is_time_without_unit(const char *name)
     return found && found->role == ROLE_TIME;
 }
 
-/* Times of logs may count from the file's beginning: those of a trace, or in the unit that their
-   column's name says. */
+/* Times of logs may be relative to the file's beginning: as in a known trace, or in the unit of the
+   column's name. */
 static int find_elapsed(struct columns *columns, const struct csv *header, const struct csv *row,
                         struct error *err)
 {
@@ -397,7 +398,7 @@ static int check_total(const struct columns *columns, const struct csv *header,
     return 0;
 }
 
-/* A file without a header would lose its first row, and have columns named by chance. */
+/* A file without a header would lose its first row, and have arbitrary column names. */
 static int check_header(const struct columns *columns, const struct csv *header, struct error *err)
 {
     struct cell_time found;

@@ -38,8 +38,8 @@ static inline bool columns_has_tokens(const struct columns *columns)
     return columns->tokens.in >= 0;
 }
 
-/* Of a table whose rows tell tokens: the column that says of which queue a row is, by its name as
-   in any demand, else a column `model`.  -1: none, they are all of one. */
+/* For a table with tokens: the column of the queue, by its name as in any demand, else a column
+   `model`. -1: none, all rows are of one queue. */
 int columns_queue_of_tokens(const struct csv *header);
 
 /* Whether the column is a queue's own. */

@@ -25,7 +25,7 @@ int csv_error(const struct csv *csv, int line, struct error *err, const char *fo
     return error_set(err, ERROR_INVALID, "%s:%d: %s", csv->source, line, sentence);
 }
 
-/* A field in quotes: takes them away and returns what follows; NULL when they never close. */
+/* Removes the quotes of a field and returns the text after it; NULL when they never close. */
 static char *unquote(char *at)
 {
     char *out = at;
@@ -56,7 +56,7 @@ static char *skip_blanks(const struct csv *csv, char *at)
     return at;
 }
 
-/* Ends the field where its last letter is; `stop` is its delimiter or the end. */
+/* Trims the field's end; `stop` is its delimiter or the end. */
 static void end_field(const struct csv *csv, char *field, char *stop)
 {
     while (stop > field && is_blank(csv, stop[-1]))
@@ -121,7 +121,7 @@ static int take_line(struct csv *csv, char **ret_line, char **ret_end, struct er
     return 0;
 }
 
-/* "sep=;" before the header, as spreadsheets want it: the header says the same. */
+/* "sep=;" before the header, as spreadsheets write it: the header shows the same. */
 static void skip_separator(struct csv *csv)
 {
     char *stop = memchr(csv->at, '\n', (size_t)(csv->end - csv->at));
@@ -164,7 +164,7 @@ static char *peek_line(const struct csv *csv)
     return NULL;
 }
 
-/* The one that the header has; where it has several, the one of which the next row has as many. */
+/* The delimiter in the header; if it has several, the one that the next row has as often. */
 static int find_delimiter(struct csv *csv, const char *header, struct error *err)
 {
     owned(chars) char *next = NULL;

@@ -42,8 +42,8 @@ int csv_next(struct csv *csv, struct error *err) __attribute__((warn_unused_resu
 /* The column with that name in any case; -1: none.  While the header is in csv->fields. */
 int csv_column(const struct csv *csv, const char *name);
 
-/* A column's name without case, blanks and marks: "Queue Name" is queuename.  false: it is too
-   long for any name that is known. */
+/* A column's name without case, blanks and marks: "Queue Name" is queuename. false: it is too long
+   for any known name. */
 bool csv_plain_name(const char *field, char plain[CSV_NAME_CHARS]);
 
 /* "FILE:LINE: sentence", ERROR_INVALID, -1. */

@@ -44,15 +44,15 @@ struct demand_series {
     bool is_single;                  /* no priorities: everything is in DEMAND_LOW */
     int32_t *counts[DEMAND_CLASSES]; /* DEMAND_UNKNOWN in all classes of a step or in none; NULL:
                                         the queue has no such class */
-    int64_t longest_ms;              /* of the steps that its rows kept: more than step_ms where
-                                        they changed their step, or are longer than an hour */
+    int64_t longest_ms;              /* the longest step of its rows: more than step_ms if the step
+                                        changed, or is longer than an hour */
     struct wall_time changed;        /* when they first did; 0: never */
     struct token_pairs *tokens;      /* lengths of its requests; NULL: the file tells none */
     int64_t apart_ms;                /* with missing_zero: how far its rows are apart all the time,
                                         where that is more than a step; 0: they are not */
 };
 
-/* What was understood of the file, which people should know. */
+/* How the file was understood: facts that people should know. */
 struct demand_facts {
     bool is_wide;   /* each column is a queue */
     bool has_local; /* some times have no offset */

@@ -59,7 +59,7 @@ void demand_feed_drop(struct demand_feed *feed, size_t size)
     memmove(feed->rest.bytes, feed->rest.bytes + size, feed->rest.size);
 }
 
-/* How much of the rest is whole lines, of so many bytes at least; 0: the line goes on. */
+/* How many bytes of the rest are whole lines, of so many bytes at least; 0: the line goes on. */
 static size_t whole_lines(const struct demand_feed *feed, size_t size)
 {
     const struct demand_block *rest = &feed->rest;

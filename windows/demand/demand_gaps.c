@@ -34,7 +34,8 @@ static struct gap_column column_starting(const struct csv *csv, const char *star
     return (struct gap_column){ .at = -1 };
 }
 
-/* Of an hour that occurs twice a gap has all: it begins with the first, and ends with the second.
+/* In an hour that occurs twice a gap covers both: it begins with the first, and ends with the
+ * second.
  */
 static int read_time(const struct csv *csv, struct gap_column column, const struct time_zone *zone,
                      int64_t *ret_ms, struct error *err)

@@ -121,7 +121,7 @@ static int read_count(const struct demand_part *part, size_t column, struct pack
     return 0;
 }
 
-/* A row that has a cell for each queue; where nothing is in it, it is no row of that queue. */
+/* A row with a cell for each queue; an empty cell is no row of that queue. */
 static int read_wide(struct demand_part *part, struct packed_row *row, enum demand_class class,
                      struct error *err)
 {

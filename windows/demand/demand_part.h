@@ -12,7 +12,7 @@
 
 #include <pthread.h>
 
-/* Of a log, for each class: the step of the last row, and how many rows it has so far. */
+/* Counting a log, for each class: the step of the last row, and its number of rows so far. */
 struct demand_counting {
     struct packed_row classes[DEMAND_CLASSES];
 };
@@ -37,6 +37,6 @@ struct demand_part {
 /* To the end, or to the first mistake, which part->err then is.  `argument` is the part. */
 void *demand_part_read(void *argument);
 
-/* Whether a queue's name is text; `line` is where it stands. */
+/* Whether a queue's name is valid text; `line`: its line. */
 int demand_part_check_name(const struct csv *csv, int line, const char *name, struct error *err)
     __attribute__((warn_unused_result));

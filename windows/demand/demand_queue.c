@@ -62,7 +62,7 @@ int queue_error(const struct demand_queue *queue, const struct packed_row *row, 
                      sentence);
 }
 
-/* Of one class: what it has been given, and what is left of the last count. */
+/* One class while it is filled: its sums, and the remainder of the last count. */
 struct filling {
     const struct demand_series *series;
     int32_t *counts;

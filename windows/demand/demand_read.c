@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one queue; and of all queues and priorities of a file, which is 400 MB: few rows can ask for
-   any number of steps. */
+/* Limits for one queue; and for all queues and priorities of a file, which is 400 MB: few rows can
+   ask for any number of steps. */
 enum {
     STEPS_MAX = 50 * 1000 * 1000,
     FILE_STEPS_MAX = 100 * 1000 * 1000,
@@ -122,7 +122,7 @@ static int sort_rows(struct making *making, struct error *err)
     return 0;
 }
 
-/* Of the last row of a queue: the latest of its classes. */
+/* The last row of a queue: the latest of its classes. */
 static struct packed_row last_row(const struct demand_queue *queue)
 {
     struct packed_row row = { .ms = INT64_MIN };
@@ -167,7 +167,7 @@ static int set_span(struct making *making, size_t at, struct error *err)
     return 0;
 }
 
-/* With missing_zero a queue that is silent at an end of the file was silent, not absent. */
+/* With missing_zero a queue without rows at one end of the file had no arrivals there. */
 static int widen_span(struct making *making, size_t at, struct error *err)
 {
     const struct demand_queue *queue = &making->rows.queues.items[at];
@@ -193,7 +193,7 @@ static int widen_span(struct making *making, size_t at, struct error *err)
                        "it, shorten its span, or export longer steps");
 }
 
-/* All spans are known, and found bearable, before the first is given memory. */
+/* All spans are known and within the limit before the first gets memory. */
 static int set_spans(struct making *making, struct error *err)
 {
     size_t count = making->rows.queues.count;
@@ -215,7 +215,7 @@ static int set_spans(struct making *making, struct error *err)
     return 0;
 }
 
-/* A rate says how many requests its row tells the lengths of when its step is known. */
+/* A rate gives the number of requests behind its row's lengths only when its step is known. */
 static int count_rates(const struct making *making, size_t at, struct error *err)
 {
     const struct demand_series *series = &making->demand->series[at];
@@ -276,7 +276,8 @@ static int fill_series(struct making *making, struct error *err)
     return 0;
 }
 
-/* Bursts that are shorter than a step are lost: a long log keeps as many as its size allows. */
+/* Bursts shorter than a step are averaged out: a long log keeps steps as fine as its size
+   allows. */
 static int64_t log_step(const struct demand_rows *rows)
 {
     static const int64_t steps_ms[] = { DEMAND_LOG_STEP_MS, 10 * SECOND_MS };

@@ -152,7 +152,7 @@ static struct demand_queue *whole_queue(const struct whole *whole, const struct 
     return &rows->queues.items[rows->queues.count - 1];
 }
 
-/* Leaves the part as it was before it began, but for the memory of its block. */
+/* Leaves the part as it was before it began, except the memory of its block. */
 static void reset_part(struct demand_part *part)
 {
     struct demand_block block = part->block;
@@ -199,8 +199,8 @@ static size_t thread_count(void)
     return processors < THREADS_MAX ? (size_t)processors : THREADS_MAX;
 }
 
-/* What follows the header: of mistakes the first in the file counts, and one of reading it only
-   where what was read before has none. */
+/* Reads the rows after the header.  Of several mistakes the first in the file is reported; a read
+   error only if no mistake comes before it. */
 static int read_parts(struct whole *whole, struct error *err)
 {
     struct demand_part *parts = mem_new_array(THREADS_MAX + 1, sizeof *parts);
@@ -234,7 +234,8 @@ static int read_parts(struct whole *whole, struct error *err)
     return result;
 }
 
-/* Whether times count from the file's beginning, and that is known; or they do not, and it is not.
+/* Whether the file's times are relative and a beginning is given, or are dates and none is
+ * given.
  */
 static int check_begin(struct whole *whole, const struct csv *row, struct error *err)
 {

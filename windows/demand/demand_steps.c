@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Of the times of all queues together: 128 MB of bits at most. */
+/* Limit for the times of all queues together: 128 MB of bits. */
 static const int64_t calendar_max = (int64_t)1 << 30;
 
 /* The times of a queue, each once; mem_free() them. */
@@ -102,7 +102,7 @@ static int find_own(const struct demand_rows *rows, struct demand_steps *steps, 
     return 0;
 }
 
-/* The distance that nine tenths of the neighbours keep; 0: there is none, or too few say so. */
+/* The distance that nine tenths of the neighbours have; 0: there is none, or too few have it. */
 static int64_t apart(const int64_t *times, size_t count)
 {
     size_t same = 0;
@@ -112,7 +112,7 @@ static int64_t apart(const int64_t *times, size_t count)
     return count > 12 && 10 * same >= 9 * (count - 1) ? times[1] - times[0] : 0;
 }
 
-/* Queues may keep one step and be off each other; 0: no queue has two times. */
+/* Queues may have one step and different offsets; 0: no queue has two times. */
 static int64_t find_phases(const struct demand_rows *rows, struct demand_steps *steps)
 {
     struct steps_tallies tallies = { 0 };
@@ -206,7 +206,7 @@ static int64_t *times_in(const struct calendar *calendar, size_t *ret_count)
     return times;
 }
 
-/* What is wrong with the times of all, said of the first queue that has a row then. */
+/* The error in the common times of all queues, reported for the first queue that has a row then. */
 static int shared_error(const struct demand_rows *rows, const struct demand_steps *steps,
                         const struct steps_problem *problem, struct error *err)
 {
@@ -219,7 +219,7 @@ static int shared_error(const struct demand_rows *rows, const struct demand_step
     return steps_error(rows, at, problem, steps, err);
 }
 
-/* Times that no grid of seconds has: the first queue that keeps none by itself is named. */
+/* Times that fit no grid of seconds: names the first queue that has no step of its own. */
 static int not_whole_seconds(const struct demand_rows *rows, struct demand_steps *steps,
                              struct error *err)
 {
@@ -257,7 +257,7 @@ static int find_shared(const struct demand_rows *rows, struct demand_steps *step
     return problem.fault == STEPS_FINE ? 0 : shared_error(rows, steps, &problem, err);
 }
 
-/* Sparse rows do not tell when their step changed; the rows of all queues do, if any do. */
+/* Sparse rows do not show when their step changed; the rows of all queues do, if any. */
 static void follow_shared(const struct demand_rows *rows, struct demand_steps *steps)
 {
     bool is_wanted = false;

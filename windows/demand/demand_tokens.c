@@ -10,14 +10,14 @@
 
 _Static_assert(DEMAND_TOKENS_MAX % 2 == 0, "a full sample ends with a block");
 
-/* Which row of a block is kept: by chance, because files repeat themselves; always the same one,
-   because plans do. */
+/* The row of a block that is kept: at random, because files repeat themselves; always the same one,
+   because plans must be reproducible. */
 static uint64_t place_in_block(size_t block, size_t stride)
 {
     return stride == 1 ? 0 : random_mix(0, "lengths", block, stride) % stride;
 }
 
-/* Blocks become twice as long: of two rows that stood for a half each, one stays. */
+/* Blocks become twice as long: of two rows that represented half a block each, one stays. */
 static void thin_out(struct demand_tokens *tokens)
 {
     struct token_pair *items = tokens->pairs.list.items;

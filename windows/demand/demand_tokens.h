@@ -19,24 +19,24 @@ enum { DEMAND_TOKENS_MAX = 2 * TOKEN_TABLE };
 struct demand_tokens {
     struct token_pairs pairs;
     size_t rows;     /* with an answer, kept or not */
-    size_t stride;   /* of so many rows in a row one is kept, a power of two; 0 is 1 */
+    size_t stride;   /* one of so many consecutive rows is kept, a power of two; 0 is 1 */
     bool has_counts; /* some pairs count requests, */
     bool has_rates;  /* and others, until demand_tokens_over(), requests a second */
     bool has_local;  /* some times are what the clock showed, until demand_tokens_resolve(), */
     bool has_utc;    /* and others moments */
 };
 
-/* A row with an answer, whose pair says of how many requests (not 0), to those of a part of the
-   file, which keeps all.  is_rate: of how many requests a second. */
+/* Adds a row with an answer to a part of the file, which keeps all.  Its pair has the number of
+   requests (not 0). is_rate: that number is requests per second. */
 void demand_tokens_add(struct demand_tokens *part, const struct token_pair *pair,
                        const struct packed_row *row, bool is_rate);
 
-/* The next part of the file to what is known of it.  Where it was cut has no influence. */
+/* Appends the next part of the file.  The position of the cut has no influence. */
 void demand_tokens_append(struct demand_tokens *tokens, const struct demand_tokens *part);
 
 /* Converts local times to moments; of an hour that occurs twice, to its first occurrence.  If only
    some rows have an offset, all times become unknown. */
 void demand_tokens_resolve(struct demand_tokens *tokens, const struct time_zone *zone);
 
-/* Pairs that tell rates count, from here on, the requests of so many seconds. */
+/* Converts pairs that are rates to the requests of so many seconds. */
 void demand_tokens_over(struct demand_tokens *tokens, double seconds);

@@ -35,7 +35,7 @@ static int fail(const struct walk *walk, int64_t line, int64_t ms, const char *s
                      time_zone_name(walk->zone));
 }
 
-/* The rows leave the times that all mean the same; NULL: they did it as they should. */
+/* The rows leave an hour that occurs twice: an error unless they went through it twice. */
 static int leave(const struct walk *walk, int64_t to_ms, struct error *err)
 {
     if (!walk->has_last || walk->reading.count != 2)

@@ -11,7 +11,7 @@
 #include "base/time_zone.h"
 #include "windows/demand/packed.h"
 
-/* Whose rows they are, for the sentences, and whether several in a row may be of one time. */
+/* The name of the rows, for errors, and whether several consecutive rows may have one time. */
 struct local_rows {
     const char *source;
     const char *queue;

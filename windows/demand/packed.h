@@ -24,7 +24,7 @@ struct packed_row {
     bool is_local; /* `ms` is what a clock of the file's time zone shows */
 };
 
-/* Where a reader or the writer stands: what the last row was, and how it differed. */
+/* The state of a reader or the writer: the last row, and its differences. */
 struct packed_state {
     int64_t ms, ms_step;
     int64_t line, line_step;

@@ -13,7 +13,7 @@
 
 enum { RUN_MIN = 8 };
 
-/* A run of equal distances is believed where fewer than so many such are due to chance. */
+/* A run of equal distances is accepted if fewer than so many such runs are due to chance. */
 static const double chance_max = 0.01;
 
 /* Times, and how often each distance is kept. */
@@ -37,7 +37,7 @@ static int64_t distance(const struct view *view, size_t i)
     return view->times[i + 1] - view->times[i];
 }
 
-/* From summer to winter time a local day has an hour more: it is a day all the same. */
+/* From summer to winter time a local day is an hour longer: it still counts as a day. */
 static bool is_step(int64_t distance_ms, int64_t step_ms)
 {
     if (step_ms <= HOUR_MS)
@@ -120,8 +120,9 @@ static int64_t divisor_of(int64_t left, int64_t right)
     return left;
 }
 
-/* Of sparse rows few are a step apart: then the step is what divides all distances, if some keep
-   it, or if sparse rows were announced.  A few rows off the grid are no sparse rows. */
+/* Of sparse rows few are a step apart.  Then the step is the common divisor of all distances, if
+   some have it, or if sparse rows were announced.  A few rows off the grid do not make sparse
+   rows. */
 int64_t steps_base(const struct steps_tallies *tallies, bool is_sparse, int64_t *ret_divisor)
 {
     struct steps_tally common = most_common(tallies);
@@ -140,8 +141,8 @@ int64_t steps_base(const struct steps_tallies *tallies, bool is_sparse, int64_t 
     return is_sparse || count_of(tallies, divisor) > 0 ? divisor : common.distance_ms;
 }
 
-/* Whether so many distances of that size follow each other by more than chance.  What is rare in
-   the whole may be common in a part: a few are never enough. */
+/* Whether more distances of that size follow each other than chance explains.  A distance that is
+   rare in all may be common in a part: a few are never enough. */
 static bool is_believed(const struct view *view, int64_t distance_ms, size_t run)
 {
     double share = (double)count_of(&view->tallies, distance_ms) / (double)view->count;
@@ -200,7 +201,7 @@ static struct steps_problem check_eras(struct steps *steps)
     return (struct steps_problem){ 0 };
 }
 
-/* No row begins before the one that it follows has ended, or anywhere but on its era's grid. */
+/* No row begins before the end of the previous one, or off its era's grid. */
 static struct steps_problem check_times(const struct view *view, const struct steps *steps)
 {
     size_t at = 0;

@@ -23,7 +23,8 @@ struct steps_era {
 
 struct steps {
     ARRAY(struct steps_era) eras;
-    int64_t step_ms; /* of the finest era, an hour at most; all others are multiples of it */
+    int64_t step_ms; /* of the finest era, an hour at most; the steps of other eras are multiples of
+                        it */
     bool is_sparse;  /* less than half of the neighbours keep any one distance */
 };
 

@@ -12,8 +12,8 @@
 struct token_columns {
     int in;             /* of prompts; -1: none */
     int out;            /* of answers; -1: none */
-    int64_t elapsed_ms; /* the unit in which such traces count time from their beginning; 0: they
-                           have dates, or no one unit */
+    int64_t elapsed_ms; /* the unit of relative times in such traces; 0: they have dates, or their
+                           units differ */
 };
 
 /* From the header, which is in header->fields.  ERROR_INVALID: several that may be the one. */

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Whole tokens; a mean of rows stays what it is by a factor of 1. */
+/* Whole tokens; a mean of rows keeps its fraction if the factor is 1. */
 static double longer(float tokens, double factor)
 {
     return factor == 1 ? (double)tokens : floor((double)tokens * factor + 0.5);

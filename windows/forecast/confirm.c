@@ -16,7 +16,7 @@ enum {
     SERVERS_ENOUGH = 40,     /* of which a fraction of one says nothing */
 };
 
-/* Of each target the share that is late, of the class for which it is greater; never 0. */
+/* For each target the share of late requests, of the class with the greater share; never 0. */
 static int late_shares(const struct search_setup *setup, int servers,
                        double ret_shares[REPLAY_FIGURES], struct error *err)
 {
@@ -38,7 +38,8 @@ static int late_shares(const struct search_setup *setup, int servers,
     return 0;
 }
 
-/* Servers with a fraction, by the target that asks for most of those that one fewer misses. */
+/* Servers with a fraction, by the target with the greatest need among those that one server fewer
+   misses. */
 static double need_between(const struct search_setup *setup, int servers,
                            const double passes[REPLAY_FIGURES], const double fails[REPLAY_FIGURES])
 {

@@ -102,8 +102,8 @@ static double squares_about(const struct conformal *conformal, double mean)
     return squares;
 }
 
-/* How alike the scores of a day are, from 0 to 1, by a one-way analysis of variance.  Of few days
-   they are taken to be the same. */
+/* The correlation of the scores of a day, from 0 to 1, by a one-way analysis of variance.  With few
+   days it is taken to be 1. */
 static double likeness(const struct conformal *conformal)
 {
     double count = (double)conformal->order.count;
@@ -122,7 +122,7 @@ static double likeness(const struct conformal *conformal)
     return (days * alike + prior_freedom) / (days + prior_freedom);
 }
 
-/* As how many scores, each of a day of its own, those count that there are. */
+/* The effective number of scores: as many independent days as they are worth. */
 static double worth(const struct conformal *conformal)
 {
     double count = (double)conformal->order.count;
@@ -158,7 +158,8 @@ static double margin_of(const struct conformal_sight *sight, double p)
     return conformal_student(p, sight->freedom) * sight->deviation;
 }
 
-/* Of the smallest score that is not exceeded with probability 1 - alpha; over the count: none is.
+/* The rank of the smallest score that is not exceeded with probability 1 - alpha; over the count:
+ * there is none.
  */
 static size_t rank_of(const struct conformal *conformal, const struct conformal_sight *sight,
                       double alpha)

@@ -25,7 +25,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CONFORMAL_KEPT = 250 }; /* scores; what came before them says nothing of today's spread */
+enum {
+    CONFORMAL_KEPT = 250
+}; /* number of scores kept; older ones say little about today's
+      spread */
 
 enum conformal_basis {
     CONFORMAL_PRIOR,  /* fewer than two days: what is taken for granted */
@@ -53,16 +56,16 @@ struct conformal {
 void conformal_init(struct conformal *conformal, double target);
 void conformal_clear(struct conformal *conformal);
 
-/* Before there are scores: so many days lay so far apart, in squares of a logarithm. */
+/* Before there are scores: the variance of logarithms between so many days. */
 void conformal_expect(struct conformal *conformal, double days, double squares);
 
-/* What the next score does not exceed, with probability 1 - alpha. */
+/* The upper bound of the next score, with probability 1 - alpha. */
 double conformal_upper(const struct conformal *conformal, enum conformal_basis *ret_basis);
 
-/* What bounds on one row of scores have in common, for any share of misses: looked at once, and
-   until the next score comes. */
+/* The part that bounds on one row of scores share, for any share of misses: computed once, and
+   valid until the next score comes. */
 struct conformal_sight {
-    double worth;     /* as how many scores, each of a day of its own, those count that there are */
+    double worth;     /* the effective number of scores, in independent days */
     double mean;      /* of the next one */
     double deviation; /* of that, as Student's law has it, */
     double freedom;   /* with so many degrees */
@@ -80,11 +83,11 @@ struct conformal_misses {
 double conformal_upper_at(const struct conformal *conformal, const struct conformal_sight *sight,
                           const struct conformal_misses *misses, enum conformal_basis *ret_basis);
 
-/* What it does not fall below, with probability 1 - target. */
+/* The lower bound of the next score, with probability 1 - target. */
 double conformal_lower(const struct conformal *conformal);
 
-/* A score of that day has come, not of an earlier one than those before it; was it over what
-   conformal_upper() said before it, whatever cap stood over that? */
+/* Adds the score of a day, which is not earlier than those before it.  Whether it was over the
+   conformal_upper() of that time, without the cap. */
 void conformal_add(struct conformal *conformal, int64_t day, double score, bool is_miss);
 
 /* The two halves of that: the score is kept, and a share learns whether its own bound was missed.
@@ -95,8 +98,8 @@ void conformal_adapt(struct conformal_misses *misses, bool is_miss);
 /* "prior", "normal", "rank" */
 const char *conformal_basis_name(enum conformal_basis basis);
 
-/* What a share p >= 0.5 of Student's law with so many degrees of freedom (3 or more) does not
-   exceed; to two per cent. */
+/* The quantile at p >= 0.5 of Student's t-distribution with so many degrees of freedom (3 or more),
+   to two per cent. */
 double conformal_student(double p, double freedom);
 
 /* Wilson's interval of a share: 95 of 100 such intervals hold the true one. */

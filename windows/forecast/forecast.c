@@ -87,7 +87,7 @@ const char *forecast_stale_name(enum forecast_stale stale)
     return names[stale];
 }
 
-/* What a profile asks for on a day, with what the last days lay over theirs. */
+/* The need by a profile on a day, plus the level of the last days over their profiles. */
 static double levelled(const struct rolling *rolling, double profile, int64_t day)
 {
     return profile * exp(points_level_left(&rolling->level, day, &rolling->origin));
@@ -103,7 +103,7 @@ static double predict(const struct rolling *rolling, const struct forecast_cell 
                     day);
 }
 
-/* Last week only where it clearly did better so far, and while the level has not shifted since. */
+/* Last week only if it was clearly better so far, and while the level has not shifted since. */
 static enum forecast_method choose(const struct rolling *rolling)
 {
     return !rolling->level.is_shift && rolling->scored >= METHOD_SCORES &&
@@ -209,7 +209,7 @@ static void learn(struct rolling *rolling, struct entry *entry)
     keep_score(rolling, &entry->cell->score, item);
 }
 
-/* What the next scores do not exceed, at each share of misses, and what that rests on. */
+/* Bounds for the next scores, at each share of misses, and their basis. */
 static void look_at_scores(struct rolling *rolling, enum forecast_method method)
 {
     const struct conformal *conformal = &rolling->conformal[method];
@@ -277,7 +277,7 @@ static void list_entries(struct rolling *rolling)
               compare_entries);
 }
 
-/* Plan after plan: learn from what is over, then predict all days until the next one. */
+/* Plan after plan: learns from the past, then predicts all days until the next plan. */
 static void roll(struct rolling *rolling)
 {
     const struct forecast_setup *setup = rolling->setup;
@@ -307,7 +307,7 @@ static void set_bounds(const struct rolling *rolling, struct forecast_cell *cell
     make_shares(rolling, cell->point, cell->method, cell->uppers, cell->bases);
 }
 
-/* A plan of one window knows what was over, as of that window's day: as those that were scored. */
+/* A plan of one window knows the data before that window's day, as the scored plans did. */
 static void aim_at(struct rolling *rolling, int64_t day)
 {
     if (!rolling->origin.is_late || rolling->origin.day == day)
@@ -316,8 +316,8 @@ static void aim_at(struct rolling *rolling, int64_t day)
     rolling->level = points_level(rolling->forecast, &rolling->origin, rolling->setup->without);
 }
 
-/* The neediest of the window's days within the horizon; the next one where none is.  A plan of one
-   day has those that begin on it. */
+/* The day of greatest need among the window's days within the horizon; the next one if there is
+   none.  A plan of one day has those that begin on it. */
 static void look_ahead(struct rolling *rolling, struct forecast_cell *cell, size_t window)
 {
     const struct forecast_setup *setup = rolling->setup;

@@ -29,21 +29,21 @@ struct forecast *forecast_new(const struct forecast_setup *setup)
     __attribute__((returns_nonnull, warn_unused_result));
 void forecast_free(struct forecast *forecast);
 
-/* The three steps of forecast_new().  The past days alone, with what each needed: what takes time,
-   and is the same for all horizons and shares of misses. */
+/* The three steps of forecast_new().  First the past days alone, with their needs: it takes most of
+   the time, and is the same for all horizons and shares of misses. */
 struct forecast *forecast_past(const struct forecast_setup *setup)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* What was foretold of them, and what is of the days ahead, again for each setup.  With a lead, of
-   the next occurrence of each window, from all that is known at the end; where it is shared, of
-   those that begin on `day`, from what was known when that day was planned. */
+/* The predictions of past days and of the days ahead, again for each setup.  With a lead: of the
+   next occurrence of each window, from all known data; if shared, of those that begin on `day`,
+   from the data when that day was planned. */
 void forecast_predict(struct forecast *forecast, const struct forecast_setup *setup);
 
-/* What follows from `upper`: the scale, and whether it is stale. */
+/* Computes what depends on `upper`: the scale, and whether it is stale. */
 void forecast_settle(struct forecast *forecast, const struct forecast_setup *setup);
 
-/* Numbers of a window without a forecast are no numbers: `point`, `lower`, `upper`, `scale` and
-   `growth` then say nothing, and no attainment may be claimed for it. */
+/* Why a window has no forecast: `point`, `lower`, `upper`, `scale` and `growth` are then
+   meaningless, and no attainment may be claimed for it. */
 enum forecast_lack forecast_lack(const struct forecast_cell *cell);
 
 static inline bool forecast_is_foretold(const struct forecast_cell *cell)

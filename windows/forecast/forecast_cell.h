@@ -73,8 +73,8 @@ struct forecast_occurrence {
     enum conformal_basis basis;
 };
 
-/* How the bound did on past days; losses are sums of pinball losses at the share of misses that was
-   asked for, in servers. */
+/* The accuracy of the bound on past days; losses are sums of pinball losses at the requested share
+   of misses, in servers. */
 struct forecast_score {
     size_t scored;
     size_t covered;
@@ -104,8 +104,8 @@ struct forecast_cell {
     double misses;         /* the share of days that `upper` may miss */
     double uppers[SHARES]; /* at the shares of shares_grid */
     enum conformal_basis bases[SHARES];
-    double scale;   /* of the last seven days' arrivals, so that they need `upper`; 1 where that
-                       cannot be said */
+    double scale;   /* factor for the last seven days' arrivals, so that they need `upper`; 1 if
+                       unknown */
     bool is_scaled; /* with `scale` they need it, or more */
     double growth;  /* a week, as a factor */
     enum forecast_method method;

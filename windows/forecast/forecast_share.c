@@ -15,7 +15,7 @@
 enum { WEEK_DAYS = 7 };
 
 static const double nightly_part = 0.6;
-static const double finest = 1e-9; /* of misses: what rounding leaves of 1 - 0.95 decides nothing */
+static const double finest = 1e-9; /* of misses: the rounding error of 1 - 0.95 must not decide */
 
 double forecast_share_of(double attainment, int horizon_days)
 {
@@ -37,7 +37,7 @@ static void set_cell(const struct forecast_cell *from, int gpus, struct shares_c
         }
 }
 
-/* A share for each cell, from what is foretold of it now. */
+/* Chooses a share for each cell, from its present prediction. */
 static void choose(const struct forecast_share *items, size_t count, double attainment,
                    size_t *shares)
 {
@@ -73,7 +73,8 @@ static bool has_day(const int64_t *days, size_t windows, int64_t day)
     return false;
 }
 
-/* The local day on which a window begins next; before all others where it does not in a week. */
+/* The local day on which a window begins next; the earliest possible value if it does not begin
+   within a week. */
 static int64_t next_day(const struct forecast_setup *setup, size_t window)
 {
     struct wall_time at = origins_from(setup);

@@ -15,10 +15,11 @@ struct forecast_share {
     int gpus; /* of a server */
 };
 
-/* Of all days of all windows a share of `attainment` is to meet its target, until the next plan. */
+/* Distributes misses so that a share `attainment` of all days of all windows meets its target,
+   until the next plan. */
 void forecast_share_out(const struct forecast_share *items, size_t count, double attainment);
 
-/* The misses that are given out to plans for so many days, of those that an attainment allows.
-   Nightly plans get fewer: the cheapest bounds are rather those that were taken for too safe, which
-   the neediest day of a week makes up for. */
+/* The share of misses given to plans for so many days, out of those that an attainment allows.
+   Nightly plans get fewer: the cheapest bounds tend to be those that looked too safe; the neediest
+   day of a week compensates for this. */
 double forecast_share_of(double attainment, int horizon_days);

@@ -9,7 +9,7 @@
 
 #include "windows/forecast/forecast_cell.h"
 
-/* One cell an hour of the local day.  The need of each of its occurrences is about what its load
-   needs, with nothing said of bursts; its profile is what the days before let expect. */
+/* One cell for each hour of the local day.  The need of an occurrence is about that of its load,
+   without bursts; its profile is the prediction from earlier days. */
 struct forecast *hours_new(const struct forecast_setup *setup)
     __attribute__((returns_nonnull, warn_unused_result));

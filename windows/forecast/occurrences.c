@@ -13,7 +13,8 @@
 #include <math.h>
 
 static const double known_share = 0.9; /* of what is usually known of the window */
-static const double usual_min = 0.5;   /* of the window: with less, a forecast is of another one */
+static const double usual_min = 0.5;   /* least known share of the window: with less, a forecast
+                                          would be of another window */
 static const double scale_min = 0.05;
 static const double scale_max = 20;
 static const double grown = 1.1;        /* over what a straight line says */
@@ -185,8 +186,8 @@ static void list_unknown(const struct forecast_setup *setup, size_t window,
     }
 }
 
-/* Whether enough is known of it, held against what is usually known; an occurrence that is over
-   and mostly known says what is usual. */
+/* Whether enough of it is known, compared with the usually known share; an occurrence that is over
+   and mostly known defines the usual share. */
 static bool is_enough(const struct forecast_setup *setup, size_t window, struct habit *habit,
                       struct forecast_occurrence *item)
 {

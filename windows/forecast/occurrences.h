@@ -22,8 +22,7 @@ double occurrences_between(int servers, double passes, double fails, double p);
 double occurrences_need(const struct forecast_setup *setup, const struct segment_list *segments,
                         double scale);
 
-/* By how much these segments' arrivals are to be multiplied, so that they need `need`: 0.05 to 20;
-   1 where that cannot be said. */
+/* The factor for these segments' arrivals with which they need `need`: 0.05 to 20; 1 if unknown. */
 double occurrences_scale_for(const struct forecast_setup *setup,
                              const struct segment_list *segments, double need);
 

@@ -81,7 +81,7 @@ struct points_origin origins_now(const struct forecast_setup *setup)
     return origin;
 }
 
-/* Who plans single windows does not plan what is left of the occurrence that is under way. */
+/* A plan of single windows does not plan the rest of the occurrence under way. */
 struct wall_time origins_from(const struct forecast_setup *setup)
 {
     if (setup->lead_ms == 0)

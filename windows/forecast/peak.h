@@ -36,7 +36,7 @@ void peak_clear(struct peak *peak);
 /* A window of that day needed so much. */
 void peak_add(struct peak *peak, int64_t day, double need);
 
-/* On day `origin`, on its morning or later; `gives_way`: not while days go on making records. */
+/* On day `origin`, on its morning or later; `gives_way`: no cap while days keep setting records. */
 struct peak_cap peak_look(const struct peak *peak, int64_t origin, bool gives_way);
 
 /* The most that a bound may be that a share `misses` of days may miss. */

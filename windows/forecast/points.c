@@ -29,7 +29,7 @@ static const double half_life = 4;                    /* weeks, of what is known
 static const double weekday_prior = 3;                /* days, as much as which all days say, */
 static const double weekday_least = 0.02; /* where that is not measured; else from here */
 static const double weekday_most = 6;
-static const double noise = 0.2;       /* of days of one weekday, a deviation: taken for granted */
+static const double noise = 0.2;       /* standard deviation between days of one weekday, assumed */
 static const double noise_freedom = 5; /* with the weight of so many days */
 static const double highest = 1.0986122886681098; /* ln 3, over the median */
 static const double lowest = 2.0794415416798357;  /* ln 8, under it */
@@ -152,7 +152,7 @@ static void clip(struct profile *profile, int weekday, double median)
             profile->values[i] = fmin(fmax(profile->values[i], median - lowest), median + highest);
 }
 
-/* About the median of its own weekday; of one or two days it is not known which is the odd one. */
+/* Clipped around the median of its own weekday; with one or two days the outlier is unknown. */
 static void clip_weekdays(struct profile *profile)
 {
     for (int weekday = 0; weekday < WEEK_DAYS; weekday++)
@@ -190,7 +190,7 @@ static double prior_of_weekdays(const struct profile *profile)
     return between > 0 ? fmin(fmax(within / between, weekday_least), weekday_most) : weekday_most;
 }
 
-/* The mean of all days, and of the weekday's distance from it as much as its days are worth. */
+/* The mean of all days, plus the weekday's distance from it, weighted by the number of its days. */
 static double profile_mean(struct profile *profile, int weekday, unsigned without)
 {
     double prior = weekday_prior;

@@ -15,7 +15,7 @@ struct points_origin {
     bool is_late;        /* it is later: what the last hours brought counts most */
 };
 
-/* What an occurrence needed was known then, and is not too old to tell anything. */
+/* Whether the need of an occurrence was known then, and is recent enough. */
 bool points_is_known(const struct forecast_occurrence *item, const struct points_origin *origin);
 
 /* Whole days between it and the last day before the origin; 0 for a later one. */
@@ -34,7 +34,7 @@ double points_last_week(const struct forecast_cell *cell, int weekday,
 double points_profile(const struct forecast_cell *cell, int weekday, int64_t day,
                       const struct points_origin *origin, unsigned without);
 
-/* By how much the queue's last windows lay over their profiles, as a logarithm. */
+/* By how much the queue's last windows were over their profiles, as a logarithm. */
 struct points_level {
     double value;  /* 0: they did not, or are not known */
     bool is_shift; /* each of the last ones lay over what noise explains: it stays */

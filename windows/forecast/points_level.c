@@ -27,7 +27,7 @@ static const double shift_deviations = 3;
 static const double noise_least = 0.04;
 static const double deviation_of_median = 1.4826; /* of the normal law's distances */
 
-/* How fast what the last days brought is forgotten: of windows, and of hours. */
+/* The decay of the last days' level: for windows, and for hours. */
 static const struct {
     double half_life; /* days */
     double prior;     /* of them, without a deviation */
@@ -86,7 +86,7 @@ static void list_rests(const struct forecast *forecast, const struct points_orig
         qsort(out->list.items, out->list.count, sizeof *out->list.items, compare_ends);
 }
 
-/* An hour in which little is expected says little of one in which much is. */
+/* An hour with little expected load has little weight for one with much. */
 static void weigh_hours(struct rests *rests)
 {
     double sum = 0;
@@ -124,7 +124,7 @@ static int compare_doubles(const void *a, const void *b)
     return *first < *second ? -1 : *first > *second;
 }
 
-/* Of most hours, by the median of their distances: a shift itself is no noise. */
+/* The noise of most hours, by the median of their distances: a shift itself is no noise. */
 static double noise_of(const struct rests *rests)
 {
     size_t count = rests->list.count;
@@ -139,7 +139,7 @@ static double noise_of(const struct rests *rests)
     return fmax(deviation_of_median * median, noise_least);
 }
 
-/* The mean of the last hours, when the least of them is over the noise; 0: there is no shift. */
+/* The mean of the last hours, if the least of them is above the noise; 0: there is no shift. */
 static double shift_of(const struct rests *rests)
 {
     size_t count = rests->list.count;
@@ -167,8 +167,8 @@ static double mean_of_day(const struct rests *rests, size_t *from)
     return sum / (double)(end - *from);
 }
 
-/* As low as the higher of the last two days, and not over nothing; one day has no other to agree
- * with. */
+/* A level below zero counts only as far as the last two days agree: the higher of them limits it.
+   With a single day it is 0. */
 static double agreed(const struct rests *rests, double level)
 {
     size_t from = rests->list.count;

@@ -9,8 +9,7 @@
 #include "windows/forecast/forecast_cell.h"
 #include "windows/forecast/points.h"
 
-/* The days that are known at the origin, each against the mean of the window's other days of its
-   kind (Monday to Friday, or the weekend).  The mean square; 0 and no days where nothing is known.
- */
+/* The known days at the origin, each compared with the mean of the window's other days of its kind
+   (Monday to Friday, or the weekend).  The mean square; 0 and no days if nothing is known. */
 double spread_of_days(const struct forecast *forecast, const struct points_origin *origin,
                       double *ret_days);

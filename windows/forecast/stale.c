@@ -40,8 +40,8 @@ static int64_t arrivals_in(const struct demand_series *series, struct segment se
     return sum;
 }
 
-/* Of each half hour the least of its tens of minutes, and of those the most; empty when no half
-   hour is known. */
+/* Of each half hour the least of its ten-minute needs, and of those the greatest; empty when no
+   half hour is known. */
 static struct segment sustained(const struct demand_series *series,
                                 const struct segment_list *segments)
 {

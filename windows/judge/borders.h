@@ -18,12 +18,12 @@ struct borders {
 void borders_init(struct borders *borders, const struct wall_span *spans, size_t count);
 void borders_clear(struct borders *borders);
 
-/* Marks what lies before the chunk's end; its ticks count from `origin_ms`, and `before` requests
+/* Marks the borders before the chunk's end; its ticks count from `origin_ms`, and `before` requests
    of each class came before it. */
 void borders_mark(struct borders *borders, const struct arrivals_chunk *chunk, int64_t origin_ms,
                   const size_t before[DEMAND_CLASSES]);
 
-/* Nobody comes any more: all borders that are left lie behind `total` requests. */
+/* No more requests arrive: all remaining borders are after `total` requests. */
 void borders_end(struct borders *borders, const size_t total[DEMAND_CLASSES]);
 
 static inline bool borders_are_known(const struct borders *borders, int class, size_t span)

@@ -5,7 +5,7 @@
  */
 #include "windows/judge/feed.h"
 
-/* Room for `count` more and the end mark, after dropping what is not needed. */
+/* Makes room for `count` more and the end mark, after dropping requests that are not needed. */
 static void line_reserve(struct feed_line *line, size_t needed, size_t count)
 {
     size_t dropped = needed - line->base;

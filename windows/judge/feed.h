@@ -39,8 +39,8 @@ static inline const uint64_t *feed_at(const struct feed *feed, int class, size_t
 void feed_init(struct feed *feed, struct arrivals *arrivals);
 void feed_clear(struct feed *feed);
 
-/* The next segment: nobody needs requests of an earlier one any more. */
+/* The next segment: requests of an earlier one are not needed any more. */
 void feed_begin(struct feed *feed);
 
-/* Adds the next chunk, which it returns; forgets who comes before `needed` in each class. */
+/* Adds the next chunk, which it returns; drops requests before `needed` in each class. */
 const struct arrivals_chunk *feed_next(struct feed *feed, const size_t needed[DEMAND_CLASSES]);

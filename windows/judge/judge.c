@@ -31,7 +31,8 @@ struct bench {
     struct judge_score *scores;
     size_t span;       /* the first that is not judged */
     bool is_offered;   /* goes the way of the offered load; the next five are not set then */
-    bool has_vanished; /* servers did not suffice for who was busy when the segment began */
+    bool has_vanished; /* servers did not suffice for the requests in progress when the segment
+                          began */
     int servers;
     size_t next[DEMAND_CLASSES]; /* who has not started */
     struct service_draws draws;
@@ -105,9 +106,9 @@ static void leave_offered(struct bench *bench, struct offered_moment *moment, in
     set_servers(bench, moment->busy.items, moment->busy.count, servers, tick);
 }
 
-/* Nobody starts earlier than under the offered load, so that the same number of requests in
-   progress and the same sum of the times at which they are done mean the same requests and times;
-   but for those who vanished. */
+/* No request starts earlier than under the offered load.  So the same number of requests in
+   progress, and the same sum of their end times, mean the same requests and times; except for
+   requests that vanished. */
 static bool is_offered_again(const struct court *court, const struct bench *bench, uint64_t tick)
 {
     const struct offered_moment *after = &court->offered.after;

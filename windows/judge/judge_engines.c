@@ -147,7 +147,7 @@ static void begin_chunk(const struct court *court, struct bench *bench, size_t a
     batch_route_from(bench->batch, random_mix(setup->seed, "router", time_ms, 0), chunk->before);
 }
 
-/* How many of a class come before `end`, of those from `from` on. */
+/* How many of a class arrive before `end`, from `from` on. */
 static size_t count_until(const struct arrivals_chunk *chunk, int class, size_t from, uint64_t end)
 {
     size_t at = from;
@@ -185,7 +185,7 @@ static bool is_open(const struct bench *bench)
            batch_first_open(bench->batch, DEMAND_LOW) != SIZE_MAX;
 }
 
-/* Nobody comes any more: who waits starts, and what counts ends. */
+/* No more requests arrive: the waiting ones start, and the counted ones end. */
 static void drain(const struct court *court, struct bench *bench, uint64_t begin)
 {
     for (int64_t slot = slot_at(court, begin); is_open(bench); slot++) {
@@ -264,7 +264,7 @@ static void court_clear(struct court *court)
     array_clear(&court->values);
 }
 
-/* Numbers of replicas are small, and levels of a policy often come to the same plan. */
+/* Numbers of replicas are small, so several levels of a policy often give the same plan. */
 static size_t first_alike(const struct judge_case *cases, size_t at)
 {
     const struct judge_plan *plan = &cases[at].plan;

@@ -40,7 +40,7 @@ static void reserve(struct offered_moment *moment, size_t count)
     }
 }
 
-/* Of a time that is within the slot; otherwise part 0, which `is_within` makes harmless. */
+/* The part of a time within the slot; otherwise part 0, which `is_within` makes harmless. */
 static inline size_t part_of(uint64_t tick, uint64_t begin, unsigned shift, bool is_within)
 {
     return is_within ? (size_t)((tick - begin) >> shift) : 0;

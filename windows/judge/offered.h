@@ -54,5 +54,5 @@ void offered_clear(struct offered *offered);
 void offered_begin(struct offered *offered, const struct feed *feed, const uint64_t *left,
                    size_t count);
 
-/* The next slot, from tick `begin` to `end`; who arrives in it is in the feed. */
+/* The next slot, from tick `begin` to `end`; its arrivals are in the feed. */
 void offered_slot(struct offered *offered, const struct feed *feed, uint64_t begin, uint64_t end);

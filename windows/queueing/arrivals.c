@@ -45,7 +45,7 @@ struct arrivals {
     size_t scratch_size;
 };
 
-/* The count of a known step, scaled: its fraction decides by chance, which is monotone in scale. */
+/* The count of a known step, scaled: its fraction is drawn at random, monotone in the scale. */
 size_t arrivals_of_step(const struct arrivals *arrivals, size_t step, enum demand_class class,
                         struct random *ret_random)
 {
@@ -114,7 +114,7 @@ static int count_step(struct arrivals *arrivals, struct arrivals_chunk *chunk, s
     return 0;
 }
 
-/* The load that a step leaves behind is what is left of the one it found, and its own arrivals. */
+/* The load after a step is the rest of the load before it, plus its own arrivals. */
 static int plan_segment(struct arrivals *arrivals, size_t at, struct error *err)
 {
     const struct segment *segment = &arrivals->setup.segments->list.items[at];
@@ -272,8 +272,8 @@ static void insertion_sort(uint64_t *values, size_t count)
     }
 }
 
-/* Positions in 1/2^32 of the step, sorted into `out`.  Two buckets for each arrival, so that hardly
-   any of them holds more than one. */
+/* Positions in 1/2^32 of the step, sorted into `out`.  There are two buckets for each arrival, so
+   few hold more than one. */
 static void draw_sorted(struct arrivals *arrivals, struct random random, size_t count,
                         uint64_t *out)
 {
@@ -365,7 +365,8 @@ struct left_over {
     ARRAY(uint64_t) ticks;
 };
 
-/* Of the step that ends `distance` ticks before the segment begins. */
+/* Adds the requests in progress from the step that ends `distance` ticks before the segment
+   begins. */
 static void add_left_over(struct arrivals *arrivals, size_t step, uint64_t label, uint64_t distance,
                           struct left_over *left)
 {

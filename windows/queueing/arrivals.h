@@ -50,8 +50,8 @@ void arrivals_free(struct arrivals *arrivals);
 const struct arrivals_setup *arrivals_setup_of(const struct arrivals *arrivals);
 int64_t arrivals_total(const struct arrivals *arrivals, enum demand_class class);
 
-/* How many of a class arrive in a step.  Each of the next random numbers is the place of one in the
-   step, in its upper 32 bits: what arrivals_chunk() sorts. */
+/* How many of a class arrive in a step.  The upper 32 bits of each of the next random numbers are
+   the position of one arrival in the step: arrivals_chunk() sorts them. */
 size_t arrivals_of_step(const struct arrivals *arrivals, size_t step, enum demand_class class,
                         struct random *ret_random);
 
@@ -77,9 +77,9 @@ const struct arrivals_chunk *arrivals_chunk(struct arrivals *arrivals, size_t at
 /* The same without the moments, which it does not draw. */
 const struct arrivals_chunk *arrivals_outline(const struct arrivals *arrivals, size_t at);
 
-/* What is still being served when a segment begins, if everything before it was served at once:
-   ticks left, the longest first.  Where the steps before are unknown, the segment's first step
-   stands for them. */
+/* The remaining services when a segment begins, if everything before it was served at once: ticks
+   left, the longest first.  If the steps before are unknown, the segment's first step is used in
+   their place. */
 const uint64_t *arrivals_before(struct arrivals *arrivals, size_t segment, size_t *ret_count);
 
 /* The greatest first. */

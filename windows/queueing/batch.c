@@ -26,7 +26,7 @@ static void fill_pace(struct batch *batch)
     batch->prefill = law->prefill_s * TICKS_PER_SECOND;
 }
 
-/* Whether anybody wants to know a figure of each request. */
+/* Whether a figure of each request is wanted. */
 static bool is_told(const struct batch_tally *tally, enum replay_figure figure)
 {
     return tally->limits[figure] != UINT64_MAX || tally->kept[figure][0] || tally->told[figure][0];
@@ -110,10 +110,10 @@ struct admission {
     bool comes; /* did not wait for an end in the replica */
 };
 
-/* Prompts are read one after the other, a chunk with each iteration, of which each takes the share
-   of the tokens that it fills.  Who comes while others are read goes with the iteration after
-   theirs at the earliest; who comes while others only write waits for the end of their iteration,
-   which is when they have whole tokens. */
+/* Prompts are computed one after the other, one chunk in each iteration, and each prompt takes its
+   share of the chunk's tokens.  A request that arrives during others' prompts is in the iteration
+   after them at the earliest.  One that arrives while others only decode waits for the end of their
+   iteration, when they have whole tokens. */
 static void tell_first(struct batch *batch, struct batch_replica *here, double now,
                        const struct waiting *who, struct admission admission)
 {
@@ -147,7 +147,8 @@ static void tell_later(struct batch *batch, const struct batch_request *request,
     tally_one(batch->tally, REPLAY_ITL, request->class, request->number, each);
 }
 
-/* The replica is as of `now` and has a free slot.  Who `comes` did not wait for an end in it. */
+/* The replica is as of `now` and has a free slot.  `comes`: the request has just arrived, and did
+   not wait there for another one to end. */
 static inline void start(struct batch *batch, struct batch_replica *here, double now,
                          const struct waiting *who, bool comes)
 {

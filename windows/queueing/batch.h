@@ -46,7 +46,7 @@ struct batch_feed {
     size_t count[DEMAND_CLASSES];
     size_t number[DEMAND_CLASSES]; /* of the first */
     double horizon;                /* events before it; HUGE_VAL: until all have started, and have
-                                      ended where the time per token counts */
+                                      ended if the time per token counts */
 };
 
 struct batch;
@@ -71,16 +71,17 @@ void batch_route_from(struct batch *batch, uint64_t seed, size_t turn);
 
 void batch_run(struct batch *batch, const struct batch_feed *feed);
 
-/* The same without counting anybody: what is before a segment. */
+/* The same without counting: for the time before a segment. */
 void batch_run_before(struct batch *batch, const struct batch_feed *feed);
 
-/* Times count from `now` on; who runs stays, who waits is forgotten.  None of them is counted. */
+/* Times count from `now` on; running requests stay, waiting ones are dropped.  None of them is
+   counted. */
 void batch_begin(struct batch *batch, double now);
 
-/* So many replicas from `now` on; never more than batch_new() was told.  Those that have most to do
-   stay or come back, the most requests before the longest rest; then empty ones join.  The others
-   drain: they end what runs in them, and what waited in their own lines goes to the router again,
-   high first.  Requests that come while there is no replica wait for the first. */
+/* So many replicas from `now` on; never more than the limit of batch_new().  Those with the most to
+   do stay or come back, by the number of requests, then by the longest rest; then empty ones join.
+   The others drain: they finish their running requests, and their waiting ones go to the router
+   again, high first.  Requests that arrive while there is no replica wait for the first. */
 void batch_resize(struct batch *batch, int replicas, double now);
 
 /* The least number of those of a class that wait or, where the time per token counts, run; SIZE_MAX
@@ -89,7 +90,7 @@ size_t batch_first_open(const struct batch *batch, enum demand_class class);
 
 bool batch_anyone_waits(const struct batch *batch);
 
-/* How many of a class wait that came so early that they wait too long whenever they start. */
+/* How many waiting requests of a class are late already, whenever they start. */
 int64_t batch_overdue(const struct batch *batch, enum demand_class class, uint64_t now);
 
 static inline void owned_batch(struct batch **batch)

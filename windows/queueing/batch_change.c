@@ -136,7 +136,7 @@ static int compare_ranks(const void *left, const void *right)
     return a->replica < b->replica ? -1 : a->replica > b->replica;
 }
 
-/* Those that have most to do come first.  Returns how many have anything. */
+/* Sorts replicas, those with the most to do first.  Returns how many have any request. */
 static unsigned sort_replicas(struct batch *batch, double now)
 {
     struct rank *ranks = mem_new_array(batch->room, sizeof *ranks);
@@ -184,7 +184,7 @@ static int compare_waiting(const void *left, const void *right)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* Who waited in the lines of replicas from `first` on, and for the first replica there is. */
+/* The waiting requests of replicas from `first` on, and those that wait for the first replica. */
 static void take_homeless(struct batch *batch, unsigned first, struct homeless *homeless)
 {
     for (int class = 0; class < DEMAND_CLASSES; class ++) {

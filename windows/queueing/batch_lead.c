@@ -33,7 +33,7 @@ uint64_t batch_lead_ticks(const struct service_time *service)
     return (uint64_t)fmin((double)service->longest * full, most) + 1;
 }
 
-/* Of the step that ends `distance` ticks before the segment begins. */
+/* Adds the step that ends `distance` ticks before the segment begins. */
 static void add_step(struct lead *lead, size_t step, uint64_t label, uint64_t distance)
 {
     const struct arrivals_setup *setup = arrivals_setup_of(lead->arrivals);

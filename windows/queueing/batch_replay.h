@@ -21,7 +21,7 @@ bool batch_replay_passes(struct arrivals *arrivals, const struct replay_try *tri
 bool batch_replay_count(struct arrivals *arrivals, const struct replay_try *tried, size_t segment,
                         int64_t violations[DEMAND_CLASSES]);
 
-/* What replay_report() tells of waits, without the rest. */
+/* The waits of replay_report(), without the rest. */
 int batch_replay_waits(struct arrivals *arrivals, int servers, const struct replay_target *target,
                        struct replay_waits *ret_waits, struct error *err)
     __attribute__((warn_unused_result));
@@ -32,8 +32,8 @@ void batch_replay_limits(const struct replay_target *target, uint64_t limits[REP
 /* The highest load: requests served at once, each alone in its replica, if none had to wait. */
 double batch_replay_peak(const struct arrivals *arrivals);
 
-/* Replicas that can just serve the load which that share of the requests does not exceed: hardly
-   more than are needed. */
+/* Replicas that can just serve the load that this share of the requests does not exceed: a lower
+   start for the search. */
 int batch_replay_guess(const struct arrivals *arrivals, double percentile);
 
 /* As replay_report(). */

@@ -13,18 +13,18 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Of one number of slots: ticks of an iteration with so many running, and the inverse. */
+/* For one number of slots: ticks of an iteration with so many running, and the inverse. */
 struct batch_pace {
     const double *ticks;
     const double *rates;
 };
 
-struct batch_line { /* who waits, first come first; items of the pool, 0: nobody */
+struct batch_line { /* waiting requests in FCFS order; items of the pool, 0: none */
     uint32_t first;
     uint32_t last;
 };
 
-/* What is remembered of who runs, where the time per token counts. */
+/* The stored data of a running request, if the time per token counts. */
 struct batch_request {
     double first_token; /* ticks, as the order of ends has it */
     double later;       /* tokens after the first */
@@ -63,7 +63,7 @@ static inline void batch_replica_advance(struct batch_replica *replica,
     replica->tokens += passed * pace->rates[replica->running];
 }
 
-/* When the next one ends, if nobody comes; HUGE_VAL when nobody runs. */
+/* When the next request ends, without further arrivals; HUGE_VAL when none runs. */
 static inline double batch_replica_next(const struct batch_replica *replica,
                                         const struct batch_pace *pace)
 {
@@ -74,8 +74,8 @@ static inline double batch_replica_next(const struct batch_replica *replica,
                               (replica->ends[running - 1] - replica->tokens) * pace->ticks[running];
 }
 
-/* A request of so many tokens begins to run; returns its slot.  Of those that end with the same
-   token, who began first ends first. */
+/* Starts a request of so many tokens; returns its slot.  Of requests that end with the same token,
+   the first to begin ends first. */
 static inline uint16_t batch_replica_add(struct batch_replica *replica, double tokens, bool tells)
 {
     double *ends = replica->ends;
@@ -87,7 +87,8 @@ static inline uint16_t batch_replica_add(struct batch_replica *replica, double t
 
     double end = replica->tokens + tokens;
 
-    /* Those before `place` end later.  Without a branch: nothing foretells where it falls. */
+    /* Those before `place` end later.  Written without a branch, because the position is
+       unpredictable. */
     for (size_t rest = count; rest > 0; rest /= 2)
         place += (rest + 1) / 2 & -(size_t)(ends[place + (rest - 1) / 2] > end);
     memmove(ends + place + 1, ends + place, (count - place) * sizeof *ends);

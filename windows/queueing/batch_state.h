@@ -38,8 +38,8 @@ struct batch {
     double *ends;
     uint16_t *places;
     struct batch_request *requests;
-    uint64_t *keys;  /* who ends next: 1 is the root, leaves .. 2 * leaves - 1 the replicas */
-    uint64_t number; /* the bits of a key in which the replica's number stands */
+    uint64_t *keys;  /* a tree of next ends: 1 is the root, leaves .. 2 * leaves - 1 the replicas */
+    uint64_t number; /* the bits of a key that hold the replica's number */
     unsigned leaves;
     double *next; /* when each replica's next one ends */
     struct batch_loads loads;
@@ -128,7 +128,8 @@ static inline unsigned ends_first(const struct batch *batch)
     return (unsigned)(batch->keys[1] & batch->number);
 }
 
-/* What it is matched with on its way up is known before the match: nothing waits for a load. */
+/* All keys to compare with on the way up are known before, so that no comparison waits for a load
+   from memory. */
 static inline void ends_set(struct batch *batch, unsigned replica)
 {
     double next = batch_replica_next(&batch->replicas[replica], &batch->pace);

@@ -87,10 +87,10 @@ struct curve {
     double decay[ESTIMATE_BINS];   /* per second */
 };
 
-/* Erlang's C for all loads at once: without a division in the recursion, and side by side.  Its
-   inverse grows without bound where hardly anyone waits, and ends as an infinity there.  Loads
-   ascend; nine deviations below the least of them the recursion may begin with what it would settle
-   at, since from there to the load an error shrinks by more than 1e17. */
+/* Erlang's C for all loads at once: without a division in the recursion, and vectorised.  Its
+   inverse grows without bound where waiting is negligible, and becomes infinite there.  Loads
+   ascend.  Nine standard deviations below the smallest load the recursion may begin with its limit,
+   because from there to the load an error shrinks by more than 1e17. */
 static void curve_waiting(struct curve *curve, int servers)
 {
     enum { LANES = 8 };
@@ -117,8 +117,8 @@ static void curve_waiting(struct curve *curve, int servers)
     }
 }
 
-/* At such a load not one of 1e17 waits: Bernstein's bound of a Poisson number's tail.  Most bins
-   are like that, and take no part in what follows. */
+/* At such a load less than one request in 1e17 waits: Bernstein's bound on the tail of a Poisson
+   number.  Most bins are like that, and need no further computation. */
 static bool nobody_waits(double load, int servers)
 {
     double spare = servers - load;
@@ -126,7 +126,7 @@ static bool nobody_waits(double load, int servers)
     return spare * spare > 80 * (load + spare / 3);
 }
 
-/* The same of engines.  A rate that hardly makes anyone wait takes no part. */
+/* The same for engines.  A rate at which waiting is negligible is skipped. */
 static void curve_engines(struct curve *curve, const struct estimate *estimate, int servers)
 {
     struct engine_station station = estimate->engine;

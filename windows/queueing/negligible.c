@@ -15,8 +15,9 @@
 /* Of those that may be late. */
 static const double late_share = 1e-4;
 
-/* So many roots of the load over it, one request of a thousand finds all servers busy.  A target
-   that is much longer than a service would else let a crowd gather that is late only afterwards. */
+/* This many square roots of the load above it, one request in a thousand finds all servers busy.
+   With a target much longer than a service a backlog could otherwise build up that is late only
+   afterwards. */
 static const double rare = 3;
 static const double rare_share = 1e-3;
 

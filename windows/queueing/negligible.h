@@ -16,7 +16,7 @@
 
 struct negligible {
     double spare;  /* servers over the load */
-    uint64_t lead; /* ticks from which a replay has to begin before what it is for */
+    uint64_t lead; /* ticks by which a replay has to begin earlier */
     const struct service_time *service;
     double wait_s;   /* the target */
     double allowed;  /* share of the requests */

@@ -33,7 +33,7 @@ void replay_line_append(struct line *line, const uint64_t *arrived, size_t count
     line->arrived[line->end] = UINT64_MAX;
 }
 
-/* What changes with a start: in registers, since its address is not kept. */
+/* The variables that change with a start: in registers, because their address is not taken. */
 struct pace {
     const uint64_t *high;
     const uint64_t *low;
@@ -199,8 +199,8 @@ bool replay_run_anyone_waits(const struct run *run)
            run->lines[DEMAND_LOW].first < run->lines[DEMAND_LOW].end;
 }
 
-/* After chunks that were left out: with all servers free; until it matters, those are busy again
-   that would be. */
+/* After chunks that were left out: begins with all servers free; before it matters, the servers are
+   busy again as they would be. */
 static void run_resume(struct run *run, struct arrivals *arrivals, size_t at)
 {
     unsigned drawn;
@@ -225,7 +225,7 @@ void replay_run_begin(struct run *run, struct arrivals *arrivals,
     run->draws = 0;
 }
 
-/* Of those who wait at `now`, how many have waited longer than the target: they will violate it
+/* Of the requests waiting at `now`, how many have waited longer than the target: they are late
    whenever they start. */
 static int64_t overdue(const struct run *run, enum demand_class class, uint64_t now)
 {

@@ -44,9 +44,9 @@ struct replay_around {
     struct replay_waits waits;
 };
 
-/* A number of servers in full, and its neighbours where it is not negligible, each beginning there
-   as the number itself is then.  One fewer would begin no better off: it fails at least as much
-   (the low class; of the high one alone that is not certain, and not said). */
+/* Replays a number of servers in full, and its neighbours where waits are not negligible, each
+   starting from the number's own state.  One server fewer is at least as late (the low class; for
+   the high class alone this is not certain, and not reported). */
 void replay_around(struct arrivals *arrivals, int servers, const struct replay_target *target,
                    const struct negligible *negligible, struct replay_around *ret);
 

@@ -17,8 +17,8 @@ struct around {
     bool rests[SIDES];
 };
 
-/* Goes on from where another is; of more servers than it has, those are left out that are free
-   first. */
+/* Continues from the state of another side; with fewer servers, those that are free first are
+   dropped. */
 static void run_follow(struct run *run, const struct run *other)
 {
     servers_follow(&run->servers, &other->servers);
@@ -33,8 +33,8 @@ static void run_follow(struct run *run, const struct run *other)
     run->draws = other->draws;
 }
 
-/* A side follows the middle one into what is not negligible, and rests when it has brought all its
-   requests to an end of it.  False: it rests. */
+/* A side follows the middle one into a stretch that is not negligible, and stops when it has served
+   all its requests there.  False: it stops. */
 static bool side_begin(struct around *around, int side, struct arrivals *arrivals, size_t at,
                        const struct negligible *negligible)
 {
@@ -85,7 +85,7 @@ static void around_segment(struct around *around, struct arrivals *arrivals, siz
     while (!arrivals_outline(arrivals, at++)->is_last);
 }
 
-/* Where there are two classes only the low one proves it (replay.h). */
+/* With two classes only the low one proves it (replay.h). */
 static bool fewer_fails(const struct around *around, const struct arrivals *arrivals)
 {
     const struct trial *fewer = &around->sides[0];

@@ -55,7 +55,7 @@ uint64_t replay_quantile_waited(uint64_t *waits, size_t waited, size_t count, do
     return rank > 0 ? select_rank(waits, (int64_t)waited, rank - 1) : 0;
 }
 
-/* Most wait for nothing: they are put last, and the rank is looked for among the others. */
+/* Most waits are zero: they are counted, and the rank is found among the others. */
 uint64_t replay_quantile(uint64_t *waits, size_t count, double percentile)
 {
     size_t waited = 0;

@@ -10,16 +10,17 @@
 
 #include "windows/demand/demand.h"
 
-/* What is told of a request, and what a queue may have a target for. */
+/* The figures of a request for which a queue may have a target. */
 enum replay_figure {
     REPLAY_WAIT, /* until it starts */
-    REPLAY_TTFT, /* of an engine: until its first token, the end of the iteration that runs
+    REPLAY_TTFT, /* of an engine: time until its first token, the end of the current iteration
                     included */
-    REPLAY_ITL,  /* of an engine: the mean of each later token; 0 of requests under two tokens */
+    REPLAY_ITL,  /* of an engine: the mean time of each later token; 0 for requests under two
+                    tokens */
     REPLAY_FIGURES,
 };
 
-/* Of an engine's requests, the time until the first token or that of each later one. */
+/* For an engine's requests, the time until the first token or that of each later one. */
 struct replay_spread {
     int64_t violations; /* longer than the limit */
     double mean_s;
@@ -53,7 +54,7 @@ struct replay_waits {
     size_t day;                        /* step with which that day begins */
 };
 
-/* The day on which most requests are late against what is allowed on it. */
+/* The day with most late requests, relative to the allowed number. */
 struct replay_day {
     size_t day;        /* step with which it begins */
     double used;       /* late over allowed and one, of the worse class: 1 or more misses */
@@ -74,10 +75,10 @@ struct replay_target {
     struct replay_limit {
         double limit_s;    /* 0: none */
         double percentile; /* of the requests of a class, in (0, 100) */
-    } ttft, itl;           /* of engines: until the first token; mean time of each later one */
+    } ttft, itl;           /* of engines: time until the first token; mean time of each later one */
 };
 
-/* How many of `count` waits may be longer than the target: floor((1 - p) n) in integers. */
+/* How many of `count` waits may exceed the target: floor((1 - p) n) in integers. */
 int64_t replay_allowed(int64_t count, double percentile);
 
 /* The wait at a percentile: the ceil(p n)-th shortest.  Reorders the values; 0 for none. */

@@ -9,7 +9,7 @@
 #include "windows/queueing/replay_waits.h"
 #include "windows/servers/servers.h"
 
-/* Who has arrived and not started, with UINT64_MAX behind the last. */
+/* Requests that have arrived and not started, with UINT64_MAX after the last. */
 struct line {
     uint64_t *arrived;
     size_t first;

@@ -21,8 +21,8 @@ void waits_clear(struct waits *waits);
 struct replay_waits waits_quantiles(struct waits *waits, const struct arrivals *arrivals,
                                     double percentile);
 
-/* What is longer than `limit` (in the unit of the values) is late.  To be asked before the
-   quantiles of all days. */
+/* A value over `limit` (in the unit of the values) is late.  Call before the quantiles of all
+   days. */
 struct replay_day waits_late_day(struct waits *waits, const struct arrivals *arrivals,
                                  uint64_t limit, double percentile);
 

@@ -72,7 +72,8 @@ static bool has_engine(const struct bracket *bracket)
     return bracket->negligible.service->engine != NULL;
 }
 
-/* With engines, which no wheel looks for, what is negligible is left out of every trial. */
+/* For engines, which the replay in ticks does not cover, every trial leaves out negligible
+   stretches. */
 static bool passes(struct bracket *bracket, int servers)
 {
     double used;
@@ -102,7 +103,7 @@ static void bisect(struct bracket *bracket)
     }
 }
 
-/* With so many replicas as the last, requests are alone in theirs: more are of no use. */
+/* With this many replicas each request is alone in its replica: more have no effect. */
 static int most_servers(const struct bracket *bracket)
 {
     double most = ERLANG_SERVERS_MAX;
@@ -157,7 +158,7 @@ static int settle(struct bracket *bracket, struct error *err)
     return 0;
 }
 
-/* Of engines too few, since a number that fails is found out early. */
+/* For engines the guess is low, because a number that fails is found out early. */
 static int guess_of(const struct search_setup *setup, struct arrivals *arrivals)
 {
     struct estimate estimate;
@@ -200,7 +201,7 @@ static int climb_over(struct bracket *bracket, int fails, int seed, struct searc
     return 0;
 }
 
-/* 1: the answer stands in this trial, and `used` says by how much; 0: it was raised. */
+/* 1: the trial confirms the answer, and `used` says by how much; 0: it was raised. */
 static int try_one(const struct search_try *tried, struct search_result *result, double *used,
                    struct error *err)
 {
@@ -267,7 +268,7 @@ static int try_all(const struct search_days *days, bool is_full, struct search_r
     return 0;
 }
 
-/* Every number that is tried is tried exactly; of engines, but for what is negligible unless it
+/* Every tried number is replayed exactly; for engines without negligible stretches, unless
  * is_full.
  */
 static int search_exactly(const struct search_days *days, bool is_full,

@@ -12,8 +12,8 @@
 struct search_days {
     struct search_setup *items; /* none of them is one of each day any more */
     size_t count;
-    struct search_setup whole;     /* all in one, cut into days where each counts */
-    struct segment_list *segments; /* one a day, of which those without known steps are no item */
+    struct search_setup whole;     /* all days pooled; cut into days if each day counts */
+    struct segment_list *segments; /* one per day; days without known steps have no item */
     size_t segment_count;
     struct segment_list cut;
 };

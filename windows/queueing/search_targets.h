@@ -28,7 +28,7 @@ struct search_targets {
 /* Seconds; 0: none. */
 double search_target_s(const struct replay_target *target, enum replay_figure which);
 
-/* Of the requests of a class; in (0, 100) where there is a target. */
+/* The percentile for the requests of a class; in (0, 100) if there is a target. */
 double search_target_percentile(const struct replay_target *target, enum replay_figure which);
 
 /* The requests of a replay that are later than that target. */

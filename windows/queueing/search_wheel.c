@@ -62,7 +62,8 @@ static struct wheel *lane_wheel(struct lanes *lanes, struct lane *lane)
     return lane->wheel;
 }
 
-/* By how much a wheel's count may be off: a sixteenth, and two deviations of so many chances. */
+/* The possible error of a count in ticks: a sixteenth, and two standard deviations of so many
+   chances. */
 static int64_t margin_of(int64_t count)
 {
     return count == 0 ? 0 : count / 16 + (int64_t)(2 * sqrt((double)count)) + 2;
@@ -105,9 +106,9 @@ static bool lane_run(struct lanes *lanes, struct lane *lane, int servers, int ti
            violations[DEMAND_LOW] <= lane->lost.violations[DEMAND_LOW];
 }
 
-/* The exact count, from the worst segment on.  `rest` is what the wheel, just run, counted in those
-   not counted exactly yet, and may be off by the margin: it shrinks until the verdict is clear.
-   With rest NULL nothing is left to the wheel. */
+/* The exact count, from the worst segment on.  `rest` is the count in ticks of the segments not
+   counted exactly yet, and may be wrong by the margin: it shrinks until the verdict is clear.  With
+   rest NULL everything is counted exactly. */
 static bool lane_passes_exactly(struct lanes *lanes, struct lane *lane, int servers, int64_t *rest)
 {
     struct wheel *wheel = lane_wheel(lanes, lane);
@@ -185,8 +186,8 @@ static int lane_climb(struct lanes *lanes, struct lane *lane, int fails, struct 
     return lane_bisect(lanes, lane, fails, from);
 }
 
-/* Begins a little below the estimate, and runs that to the end: what is quiet there is quiet with
-   more servers, and need not be run again. */
+/* Begins a little below the estimate, and replays it to the end: a stretch without waits there has
+   none with more servers either, and need not be replayed again. */
 static int first_answer(struct lanes *lanes, struct error *err)
 {
     struct lane *lane = &lanes->items[0];
@@ -213,7 +214,8 @@ static int first_answer(struct lanes *lanes, struct error *err)
     return passes;
 }
 
-/* All others try; who fails most climbs, and the others that failed try again. */
+/* All other seeds try the number; the one with most violations raises it, and the others that
+   failed try again. */
 static int answer_of_all(struct lanes *lanes, int servers, int *ret_failing, struct error *err)
 {
     bool *stands = mem_new_array((size_t)lanes->count, sizeof *stands);
@@ -265,8 +267,8 @@ static int most_used(const struct lanes *lanes)
     return most;
 }
 
-/* Who has most violations with the answer, the first of equals.  Where by the wheel others come
-   near to who has most, all of these are counted. */
+/* The seed with most violations at the answer, the first of equals.  If the replay in ticks shows
+   others close to the most, all of these are counted exactly. */
 static int worst_lane(struct lanes *lanes, int servers)
 {
     int near = 0;
@@ -290,9 +292,9 @@ static int worst_lane(struct lanes *lanes, int servers)
     return most_used(lanes);
 }
 
-/* The answer by the exact replay, under the worst seed: it passes, one more passes (which only two
-   classes can doubt), one less fails, under that seed or the one that raised the answer.  Where all
-   days are one, that tells the waits. */
+/* Confirms the answer by the exact replay under the worst seed: it passes, one more passes (which
+   only two classes can make doubtful), one less fails, under that seed or the one that raised the
+   answer.  With pooled days this also gives the waits. */
 static bool is_confirmed(struct lanes *lanes, int servers, int worst, int *failing,
                          struct replay_waits *waits)
 {

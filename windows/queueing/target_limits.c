@@ -12,8 +12,8 @@
 
 static const double least_running = 0.01;
 
-/* Requests that run in a replica vary about their mean, and a short answer is one sample of them;
-   the more, the longer a prompt holds all of them up.  Fitted to replays. */
+/* The number running in a replica varies around its mean, and a short answer is one sample of it;
+   the variation grows with the length of prompts.  Fitted to replays. */
 static const double spread_of_running = 0.25;
 static const double spread_of_prompts = 0.06;
 
@@ -26,8 +26,9 @@ static void add_running(struct target_limits *limits, const struct engine *engin
             (struct target_rate){ engine_rate(engine, fmax(least_running, running)), percentile };
 }
 
-/* Who starts at once waits for the rest of an iteration, for prompts that others have before it and
-   for its own, and gets a token at the end of the iteration of its last chunk. */
+/* A request that starts at once waits for the rest of an iteration, for the prompts of others
+   before its own, and for its own.  It gets a token at the end of the iteration of its last
+   chunk. */
 static void add_first_token(struct target_limits *limits, const struct engine *engine,
                             const struct replay_limit *ttft)
 {

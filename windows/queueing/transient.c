@@ -36,10 +36,11 @@ struct fluid_queue {
     double service_s; /* of a request that is alone */
     double cv2;
     double t_s;
-    double slower; /* how much longer than a mean service free servers take to follow the rate */
+    double slower; /* how much longer than a mean service the number of free servers takes to follow
+                      the rate */
     double step_s;
-    double kept; /* of a distance from where the rate leads to, after a step of free servers; 0: it
-                    depends on how many run */
+    double kept; /* the share of a distance from the limit that is left after a step with free
+                    servers; 0: it depends on how many run */
     double all;  /* arrivals */
 };
 
@@ -55,7 +56,7 @@ static double rate_at(const struct fluid_queue *queue, double running)
     return running / held_s(queue, running);
 }
 
-/* How much of the time that a request stays is its own: the rest goes as others leave. */
+/* The part of a request's time that is its own; the other part depends on others leaving. */
 static double own_share(const struct fluid_queue *queue, double running)
 {
     return queue->fixed_s / held_s(queue, running);
@@ -69,9 +70,9 @@ static double balance(const struct fluid_queue *queue, double rate)
     return own > 0 ? rate * queue->fixed_s / own : HUGE_VAL;
 }
 
-/* By which factor the load of a service time's law smooths the rate longer than an exponential law
-   does: so that both leave the same variance of a rate that is new each moment.  Exact for cv 0 and
-   1, and the lognormal law's to a few per cent. */
+/* The factor by which the load with a service-time law smooths the rate longer than with an
+   exponential law: both then leave the same variance of a rate without correlation.  Exact for cv 0
+   and 1; for the lognormal law within a few per cent. */
 static double slower_by(double cv2)
 {
     double ratio = (1 + cv2) / 2;
@@ -105,7 +106,7 @@ static void advance_far(const struct fluid_queue *queue, double rate, struct sta
     state->variance = wide + (state->variance - wide) * kept * kept;
 }
 
-/* How mean and variance move at a state: what is held during a part of a step. */
+/* The motion of mean and variance at a state, constant during a part of a step. */
 struct motion {
     double served; /* a second */
     double back;   /* share a second by which the free servers draw it back */
@@ -131,7 +132,7 @@ static struct motion motion_at(const struct fluid_queue *queue, double rate,
                             rate + served * (1 - busy + queue->cv2 * busy) };
 }
 
-/* So long that neither moves by over half of what it is wide, within limits. */
+/* So long that neither moves by more than half its own width, within limits. */
 static double part_length(const struct fluid_queue *queue, double rate, const struct motion *motion,
                           const struct state *state)
 {
@@ -160,7 +161,7 @@ static void advance(const struct fluid_queue *queue, double rate, double part_s,
     state->mean = fmax(state->mean, 0);
 }
 
-/* The share that waits too long of those who come at a time of this mean and variance. */
+/* The share of late requests among arrivals at a time of this mean and variance. */
 static double late_share(const struct fluid_queue *queue, double mean, double variance)
 {
     double done = queue->places * queue->t_s / held_s(queue, queue->places);
@@ -234,7 +235,7 @@ static struct fluid_queue queue_of(const struct arrivals_setup *setup)
     return queue;
 }
 
-/* How many wait too long; stops when it is over `enough`. */
+/* How many are late; stops when the number exceeds `enough`. */
 static double count_late(const struct arrivals_setup *setup, const struct fluid_queue *queue,
                          double enough)
 {

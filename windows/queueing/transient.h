@@ -21,7 +21,7 @@
 
 #include "windows/queueing/arrivals.h"
 
-/* The share of requests that wait longer than t.  The setup's seed says nothing. */
+/* The share of requests that wait longer than t.  The setup's seed is not used. */
 double transient_tail(const struct arrivals_setup *setup, int servers, double t_s);
 
 /* The fewest servers with which at most a share of 1 - p waits longer than t; 0: nothing arrives.

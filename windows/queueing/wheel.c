@@ -215,8 +215,8 @@ static inline uint32_t least(uint32_t left, uint32_t right)
     return left < right ? left : right;
 }
 
-/* Gives `count` servers their next service: four at a time, and of the last four those too many
-   without effect, since a branch on a small random number costs more. */
+/* Gives `count` servers their next service: four at a time.  Surplus ones of the last four have no
+   effect, because a branch on a small random number costs more. */
 static inline size_t start(struct ring ring, struct supply *supply, struct turn turn,
                            uint32_t count)
 {
@@ -342,8 +342,8 @@ static void begin_stretch(const struct run *run, struct turn *turn)
     memset(turn->recent, 0, sizeof turn->recent);
 }
 
-/* After parts that were left out: part `at` begins a tick late, with all servers free; until it
-   matters, those are busy again that would be. */
+/* After parts that were left out: part `at` begins a tick late, with all servers free; before it
+   matters, the servers are busy again as they would be. */
 static void resume(const struct run *run, size_t at, struct turn *turn)
 {
     const struct wheel *wheel = run->wheel;
@@ -405,7 +405,7 @@ static int64_t stretch_violations(const struct wheel *wheel, size_t at)
     return stretch->violations[DEMAND_HIGH] + stretch->violations[DEMAND_LOW];
 }
 
-/* Where the last run saw most comes first: what fails, fails soon. */
+/* Segments with most violations in the last run come first: a failing number fails early. */
 static void sort_order(struct wheel *wheel)
 {
     for (size_t i = 1; i < wheel->stretch_count; i++) {

@@ -18,7 +18,7 @@ enum {
 /* Below this a tick costs more than the arrivals in it. */
 static const double arrivals_per_tick_min = 0.7;
 
-/* What rounding takes from one entry the next gives back, as when exact times are cut to ticks. */
+/* The rounding error of one entry is carried to the next, as when exact times are cut to ticks. */
 static bool fill_services(struct wheel_times *times, const struct service_time *service)
 {
     double due = 0;

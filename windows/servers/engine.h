@@ -31,8 +31,8 @@ enum engine_router {                           /* who gives a request to a repli
                      ENGINE_LEAST_OUTSTANDING, /* fewest running and waiting; ties by chance */
                      ENGINE_RANDOM,
                      ENGINE_ROUND_ROBIN,
-                     ENGINE_CENTRAL, /* one queue; whoever has a free slot takes the first, the
-                                        emptiest before */
+                     ENGINE_CENTRAL, /* one queue for all; the emptiest replica with a free slot
+                                        takes the first request */
                      ENGINE_ROUTERS,
 };
 
@@ -48,7 +48,8 @@ struct engine_law {
 
 struct engine_periods; /* engine_periods.h */
 
-/* ENGINE_LENGTHS pairs of a request's tokens, all equally likely: what came with what is kept. */
+/* ENGINE_LENGTHS pairs of a request's tokens, all equally likely; prompt and answer stay
+   together. */
 struct engine {
     struct engine_law law; /* its slots are those that the cache lets run: engine_slots() */
     double mean_out; /* tokens; >= 1 but in the short form, where the one is the whole service */
@@ -62,8 +63,8 @@ struct engine {
     struct engine_periods *periods; /* owned: lengths by time; NULL: the same all the time */
 };
 
-/* Whether tokens have times: it knows its iterations.  The short form does not, and who serves one
-   request at a time (NULL) has none. */
+/* Whether tokens have times, because the iterations are known.  The short form, and a server of one
+   request at a time (NULL), have none. */
 static inline bool engine_has_tokens(const struct engine *engine)
 {
     return engine && !engine->is_short;
@@ -85,7 +86,7 @@ static inline double engine_alone_s(const struct engine *engine, int place)
            (double)engine->out[place] * engine_iteration_s(&engine->law, 1);
 }
 
-/* per_request_s with what the prompts of those that follow hold up: s + g L / m. */
+/* per_request_s with the delay by the prompts of later requests: s + g L / m. */
 double engine_slope_s(const struct engine *engine);
 
 /* Requests a second that one replica ends with n running. */
@@ -113,9 +114,8 @@ static inline double engine_half_full_s(const struct engine *engine)
    may run for so long.  0 in the short form, which has no lengths. */
 double engine_longest_s(const struct engine *engine);
 
-/* One loaded iteration, a chunk of prompts in it: who comes waits for the one that runs.  Waits
-   below it are not what an engine can be held to.  0 in the short form, which knows no iteration.
- */
+/* One iteration of a full batch with a chunk of prompts: an arriving request waits for the current
+   one.  Shorter waits cannot be a target. 0 in the short form, whose iterations are unknown. */
 double engine_floor_s(const struct engine *engine);
 
 /* "least-outstanding", "random", "round-robin", "central"; ENGINE_ROUTERS for anything else. */

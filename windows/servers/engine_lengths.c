@@ -52,7 +52,7 @@ struct engine *engine_new_by_law(const struct engine_law *law, const struct engi
 
     double scale = tokens->mean_out * ENGINE_LENGTHS / sum;
 
-    /* What rounding takes from one place the next gives back. */
+    /* The rounding error of one place is carried to the next. */
     for (int i = 0; i < ENGINE_LENGTHS; i++) {
         due += quantiles[i] * scale;
 

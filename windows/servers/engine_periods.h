@@ -38,15 +38,15 @@ struct engine_periods {
     double cv_most; /* of answers */
 };
 
-/* What 16 random bits, moved by `shift`, are a place of. */
+/* The table that 16 random bits, moved by `shift`, index. */
 struct engine_draw {
     const float *out;
     const float *in;
     unsigned shift;
 };
 
-/* Of pairs with times.  Lengths are compared to the means of the engine, whose own tables are
-   complete.  NULL: too few, or of too short a time; the engine has then none. */
+/* From pairs with times.  Lengths are relative to the means of the engine, whose own tables are
+   complete.  NULL: too few pairs, or too short a time; the engine then has no periods. */
 struct engine_periods *engine_periods_new(const struct token_pairs *pairs,
                                           const struct engine *engine)
     __attribute__((warn_unused_result));
@@ -62,8 +62,8 @@ size_t engine_period_at(const struct engine *engine, int64_t ms);
 
 struct engine_draw engine_draw_of(const struct engine *engine, size_t period);
 
-/* How much longer than those of the whole table the period's requests are: of the longer side, so
-   that what follows from it is never too little.  1 of ENGINE_WHOLE. */
+/* How much longer the period's requests are than those of the whole table: prompts or answers, the
+   greater ratio, so that results are never too small. 1 for ENGINE_WHOLE. */
 double engine_period_work(const struct engine *engine, size_t period);
 
 /* The most of any period, and the most spread of answers; the whole table's at least. */

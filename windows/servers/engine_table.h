@@ -33,7 +33,7 @@ struct engine_table *engine_table_read(const char *path, struct error *err)
     __attribute__((warn_unused_result));
 void engine_table_free(struct engine_table *table);
 
-/* NULL where the table does not tell of the queue, or there is none. */
+/* NULL if the table has no row for the queue, or there is no table. */
 const struct engine_measure *engine_table_find(const struct engine_table *table, const char *queue);
 
 /* "last-week.csv.gz" has its table in "last-week.engine.csv"; the caller frees it. */

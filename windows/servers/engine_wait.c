@@ -36,7 +36,7 @@ double engine_capacity(const struct engine_station *station)
     return station->replicas * rate_of(station, station->slots);
 }
 
-/* What is one queue: all replicas, or one alone with its share. */
+/* The scope of one queue: all replicas, or one alone with its share. */
 struct pool {
     const struct engine_station *station;
     double replicas;
@@ -52,7 +52,8 @@ static struct pool pool_of(const struct engine_station *station, double rate)
                           engine_capacity(station) / parts };
 }
 
-/* Running in each replica at which it ends just what it gets; stable rates only. */
+/* The number running in each replica at which it finishes as many requests as it gets; stable rates
+   only. */
 static double balance(const struct engine_station *station, double rate_each)
 {
     return rate_each * station->fixed_s / (1 - rate_each * station->slope_s);
@@ -109,7 +110,7 @@ static void ladder_rise(struct ladder *ladder)
     ladder->more++;
 }
 
-/* What 1/blocked settles at where rates stay as they are. */
+/* The limit of 1/blocked at constant rates. */
 static double settled(double share)
 {
     return share < 1 ? 1 / (1 - share) : 1;
@@ -205,7 +206,7 @@ bool engine_hardly_waits(const struct engine_station *station, double rate)
     return parts * (sums[1] - sums[0]) > ENOUGH;
 }
 
-/* Side by side, and without a division in the recursion: their rates of service are the same. */
+/* Vectorised, and without a division in the recursion: their service rates are the same. */
 void engine_waiting_each(const struct engine_station *station, const double *rates, size_t count,
                          double *waiting)
 {

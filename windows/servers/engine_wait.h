@@ -40,8 +40,8 @@ double engine_capacity(const struct engine_station *station);
 /* P(wait > 0). */
 double engine_waiting(const struct engine_station *station, double rate);
 
-/* The same for many rates at once, all above 0, below the capacity and ascending; anything below
-   1e-16 may come out as another such number. */
+/* The same for many rates at once, all above 0, below the capacity and ascending; results below
+   1e-16 are not exact. */
 void engine_waiting_each(const struct engine_station *station, const double *rates, size_t count,
                          double *waiting);
 
@@ -61,8 +61,8 @@ struct engine_state engine_state(const struct engine_station *station, double ra
 double engine_tail(const struct engine_station *station, double rate, double t_s);
 double engine_quantile(const struct engine_station *station, double rate, double p);
 
-/* Two classes with lengths of one law, of which "high" goes first and interrupts nobody; exact in
-   this model.  `high` and `low` are their rates. */
+/* Two classes with lengths of one law; "high" goes first and interrupts no request; exact in this
+   model.  `high` and `low` are their rates. */
 double engine_high_mean(const struct engine_station *station, double high, double low);
 double engine_low_mean(const struct engine_station *station, double high, double low);
 double engine_high_quantile(const struct engine_station *station, double high, double low,
@@ -72,7 +72,7 @@ double engine_low_quantile(const struct engine_station *station, double high, do
 /* The fewest replicas with engine_quantile() <= target; -1 beyond ENGINE_REPLICAS_MAX. */
 int engine_servers(const struct engine *engine, double rate, double p, double target_s);
 
-/* Mean time until the first token: the wait, the rest of the iteration that runs, the prompts that
-   are computed before its own and that, all of mean length, and an iteration for each chunk of it.
-   Where hardly anyone waits within a twentieth of the replay's. */
+/* Mean time until the first token: the wait, the rest of the current iteration, the prompts before
+   its own and its own, all of mean length, and an iteration for each chunk of it.  If waiting is
+   negligible, within a twentieth of the replay's. */
 double engine_first_token_s(const struct engine *engine, int replicas, double rate);

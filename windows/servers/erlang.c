@@ -49,7 +49,7 @@ double erlang_tail(struct station station, double lambda, double t)
     return erlang_c(station.servers, lambda / station.mu) * exp(-spare * t);
 }
 
-/* Of a wait that is 0 or, with probability `share`, exponential at rate `decay`. */
+/* The quantile of a wait that is 0 or, with probability `share`, exponential at rate `decay`. */
 static double exponential_quantile(double share, double decay, double p)
 {
     return share <= 1 - p ? 0 : log(share / (1 - p)) / decay;

@@ -39,7 +39,7 @@ int erlang_servers(double lambda, double mu, double p, double target);
 /* Mean wait of class `at` (0 goes first) among `count` classes with these rates. */
 double erlang_class_mean(struct station station, const double *lambdas, size_t count, size_t at);
 
-/* Two classes: those who go first ("high") and the others ("low"). */
+/* Two classes: "high" goes first, "low" after it. */
 double erlang_high_quantile(struct station station, double high, double low, double p);
 double erlang_low_tail(struct station station, double high, double low, double t);
 double erlang_low_quantile(struct station station, double high, double low, double p);

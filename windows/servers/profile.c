@@ -182,7 +182,8 @@ static int check_spread(const struct profile_table *table, struct error *err)
                      spread.least, spread.most);
 }
 
-/* Gaps bend as prompts come and go: their line holds for batches such as were seen, no others. */
+/* The time between tokens is not linear in prompts: its fit holds for batches such as the measured
+   ones only. */
 static int check_reach(const struct trial *trial, struct error *err)
 {
     double most = profile_batch_spread(&trial->table).most;
@@ -197,7 +198,7 @@ static int check_reach(const struct trial *trial, struct error *err)
         most, trial->hints->slots);
 }
 
-/* Prefill that cannot be told from nothing is left out where it could not matter. */
+/* Leaves out a prefill term that is not significant, if it could not matter. */
 static int leave_prefill_out(struct trial *trial, struct error *err)
 {
     const struct profile_fit *fit = &trial->fit;
@@ -227,14 +228,14 @@ static int leave_prefill_out(struct trial *trial, struct error *err)
     return 0;
 }
 
-/* Of the fit; or between instances, where these differ by more than the fit says. */
+/* The standard error of the fit; or that between instances, if these differ by more. */
 static double coefficient_error(const struct profile_fit *fit, const struct profile_kin *kin,
                                 enum profile_coefficient at)
 {
     return fmax(sqrt(fit->covariance[at][at]), kin->error[at]);
 }
 
-/* Each figure has to be known to a twentieth, and to be one that an engine can have. */
+/* Each figure must be known to a twentieth, and be plausible for an engine. */
 static int check_figures(const struct trial *trial, const struct profile_kin *kin,
                          struct error *err)
 {
@@ -344,7 +345,7 @@ static int attempt(enum profile_method method, struct profile_intervals *interva
     return result;
 }
 
-/* The slowest mean gap of any interval in which one process told enough of them. */
+/* The greatest mean time between tokens in any interval with enough tokens of one process. */
 static void find_slowest(const struct profile_intervals *intervals,
                          const struct profile_hints *hints, struct profile_law *law)
 {
@@ -371,7 +372,8 @@ static void count_drops(const struct profile_intervals *intervals, struct profil
         law->dropped[intervals->items[i].drop]++;
 }
 
-/* Gaps say nothing that the counters refused to say, unless those were not there. */
+/* The time between tokens cannot replace counters that were refused, only counters that were
+   absent. */
 static int try_methods(struct profile_intervals *intervals, const struct profile_hints *hints,
                        struct profile_law *law)
 {

@@ -83,7 +83,8 @@ enum profile_method {
 /* What is known besides the counters. */
 struct profile_hints {
     bool is_speculative;      /* several tokens of a request in one iteration */
-    bool gaps_are_iterations; /* of the engine, not of a request: the running ones are sampled */
+    bool gaps_are_iterations; /* the gap is per iteration of the engine, not per request: the
+                                 running requests are sampled */
     bool hides_prefill;       /* prompts come from a cache, and nothing counts the computed ones */
     double slots;             /* requests that run at once, at most; 0: not known */
 };
@@ -94,20 +95,21 @@ struct profile_law {
     double error[PROFILE_TERMS]; /* standard errors: of the fit, or between instances if greater */
     double covariance[PROFILE_TERMS][PROFILE_TERMS]; /* of the fit */
     bool has_prefill;                                /* else it is a part of the others */
-    double prefill_share; /* of the seconds, at most: without has_prefill what was left out */
+    double prefill_share; /* the greatest share of the seconds; without has_prefill the share that
+                             was left out */
     size_t used;
     size_t dropped[PROFILE_DROPS];
     struct profile_spread {
         double least, mean, most, deviation;
     } batch;           /* requests that ran, in the mean of an interval */
-    double residual;   /* standard deviation of what is not explained, over the seconds */
+    double residual;   /* standard deviation of the residuals, over the seconds */
     double explained;  /* share of the variance of an iteration's time that the fit explains */
     size_t instances;  /* that were used */
     size_t compared;   /* of them, those that tell a law by themselves */
     double apart;      /* greatest over least iteration at the mean batch among these, less 1 */
     double slowest_s;  /* the greatest mean gap of an interval; NAN: not known */
     double slowest_at; /* requests that ran then, in the mean */
-    struct error why[PROFILE_SAFE]; /* of methods that were refused; kind ERROR_NONE: was not */
+    struct error why[PROFILE_SAFE]; /* why methods were refused; kind ERROR_NONE: they were not */
 };
 
 /* The best method that the intervals carry, and the marks of those that were dropped.  0; -1 with
@@ -127,8 +129,9 @@ static inline double profile_iteration_s(const struct profile_law *law, double n
     return law->value[PROFILE_BASE_S] + law->value[PROFILE_REQUEST_S] * n;
 }
 
-/* Between which bounds of a cumulative histogram (ascending, the last one +Inf) a quantile lies:
-   nothing is said of where in a bucket.  0; -1 where the buckets are none, or hold no request. */
+/* The bounds of a cumulative histogram (ascending, the last one +Inf) between which a quantile
+   lies; the position within a bucket is unknown. 0; -1 if there is no valid bucket, or no
+   request. */
 int profile_quantile(const struct service_bucket *buckets, size_t count, double quantile,
                      double *ret_least, double *ret_most) __attribute__((warn_unused_result));
 

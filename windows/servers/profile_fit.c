@@ -46,7 +46,7 @@ static void add_up(const struct profile_table *table, struct normal *normal)
     }
 }
 
-/* The inverse by Gauss and Jordan; false where a column is made of the others. */
+/* The inverse by Gauss and Jordan; false if the columns are linearly dependent. */
 static bool invert(double matrix[PROFILE_TERMS][PROFILE_TERMS], int terms,
                    double inverse[PROFILE_TERMS][PROFILE_TERMS])
 {
@@ -83,7 +83,7 @@ static double predicted(const struct profile_fit *fit, const struct profile_row 
     return sum;
 }
 
-/* Residuals, and what they say of the fit; returns their variance. */
+/* Computes the residuals; returns their variance. */
 static double judge(const struct profile_table *table, struct profile_fit *fit)
 {
     double squares = 0;
@@ -147,7 +147,7 @@ static int compare_numbers(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* How much of y the rows explain: the median of those that are kept, and the deviation above it. */
+/* The spread of y around the fit: the median of the kept rows, and the deviation above it. */
 static void spread(const struct profile_table *table, const double *shares, double *sorted,
                    double *ret_median, double *ret_deviation)
 {
@@ -163,8 +163,8 @@ static void spread(const struct profile_table *table, const double *shares, doub
     *ret_deviation = fmax(DEVIATION * (sorted[count / 2 + count / 4] - median), DEVIATION_LEAST);
 }
 
-/* Keeps the rows that reach the share; whether any changed its state.  Without `may_return` those
-   that were let go stay so. */
+/* Keeps the rows that reach the share; whether any row changed.  Without `may_return` dropped rows
+   stay dropped. */
 static bool keep(struct profile_table *table, const double *shares, double least, bool may_return)
 {
     bool is_changed = false;

@@ -37,8 +37,8 @@ struct profile_fit {
 bool profile_fit_solve(const struct profile_table *table, struct profile_fit *ret)
     __attribute__((warn_unused_result));
 
-/* The same; of a disturbed table after rows whose y is too great for the others were let go:
-   nothing takes away from y.  What lies within chance of the fit is kept in the end. */
+/* The same; in a disturbed table rows whose y is too great for the others are dropped first,
+   because disturbances only add to y.  Rows within chance of the fit are kept in the end. */
 bool profile_fit_table(struct profile_table *table, struct profile_fit *ret)
     __attribute__((warn_unused_result));
 

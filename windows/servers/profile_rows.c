@@ -25,7 +25,7 @@ static const char *const drop_names[PROFILE_DROPS] = {
     [PROFILE_UNEXPLAINED] = "unexplained",
 };
 
-/* What judges the intervals of one instance, one after the other. */
+/* The state while the intervals of one instance are judged, one after the other. */
 struct judge {
     double begin_s; /* of all instances */
     double usual_s; /* between two scrapes */
@@ -90,7 +90,7 @@ static bool fell(const double *growth)
     return false;
 }
 
-/* Unknown growths compare as false: what is not told is no sign of idleness here. */
+/* Unknown increases compare as false: a missing value is no sign of idleness here. */
 static bool was_idle(const struct profile_interval *interval, const struct profile_scrape *from)
 {
     const double *growth = interval->growth;
@@ -139,8 +139,8 @@ static void add_interval(struct profile_intervals *intervals, struct judge *judg
     interval->drop = judge(judging, interval, from);
 }
 
-/* Where iterations and prompts are counted at all, an interval that does not tell its prompts would
-   take their time for that of the rest. */
+/* If iterations and prompts are counted at all, an interval without a count of its prompts would
+   add their time to that of the rest. */
 static void drop_untold_prompts(struct profile_intervals *intervals)
 {
     bool is_told = false;

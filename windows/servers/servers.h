@@ -56,8 +56,8 @@ static inline void servers_reset(struct servers *servers, const uint64_t *free_a
     servers_play(servers);
 }
 
-/* The key at the root: who is free first, and when.  A caller that occupies servers in a row keeps
-   it at hand instead of reading it back. */
+/* The key at the root: the server that is free first, and when.  A caller that occupies several
+   servers keeps it in a variable instead of reading it again. */
 static inline uint64_t servers_first(const struct servers *servers)
 {
     return servers->keys[1];
@@ -68,7 +68,7 @@ static inline uint64_t servers_free_at(const struct servers *servers, uint64_t f
     return first >> servers->bits;
 }
 
-/* As the others are; where these are one more, without the one that is free first. */
+/* Copies the state of the others; if these are one more, without the one that is free first. */
 static inline void servers_follow(struct servers *servers, const struct servers *others)
 {
     size_t first = servers_first(others) & (others->leaves - 1);

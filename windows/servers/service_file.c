@@ -46,7 +46,8 @@ static int read_seconds(const struct csv *csv, double *ret, struct error *err)
     return 0;
 }
 
-/* A program writes these files: one without its last line end was cut, maybe inside a number. */
+/* A program writes these files: one without its last line end was truncated, maybe inside a
+   number. */
 static int check_whole(const struct csv *csv, struct error *err)
 {
     return csv->is_cut ? csv_error(csv, csv->line, err,

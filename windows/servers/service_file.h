@@ -27,11 +27,11 @@ struct service_table *service_table_read(const char *path, struct error *err)
     __attribute__((warn_unused_result));
 void service_table_free(struct service_table *table);
 
-/* NULL where the table does not tell of the queue, or there is none. */
+/* NULL if the table has no row for the queue, or there is no table. */
 const struct service_shape *service_table_find(const struct service_table *table,
                                                const char *queue);
 
-/* The same, which is then the caller's; the table does not tell of it any more. */
+/* The same, but the caller then owns it; the table no longer has it. */
 struct service_shape *service_table_take(struct service_table *table, const char *queue)
     __attribute__((warn_unused_result));
 

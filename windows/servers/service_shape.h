@@ -56,8 +56,8 @@ struct service_shape *service_shape_new(enum service_law law, double mean_s, dou
     __attribute__((returns_nonnull, warn_unused_result));
 void service_shape_free(struct service_shape *shape);
 
-/* From parts in any order, copied; mean_s 0: theirs.  ERROR_INVALID for what no times can be: parts
-   that are negative or no numbers, too few requests, a mean that lies outside them. */
+/* From parts in any order, copied; mean_s 0: their own mean.  ERROR_INVALID for invalid times:
+   parts that are negative or no numbers, too few requests, a mean outside of them. */
 struct service_shape *service_shape_measured(const struct service_part *parts, size_t count,
                                              double mean_s, const char *origin, struct error *err)
     __attribute__((warn_unused_result));

@@ -115,7 +115,7 @@ static void fill_parts(double *times, const struct service_shape *shape)
     }
 }
 
-/* Scaled to the mean; what rounding takes from one entry the next gives back. */
+/* Scaled to the mean; the rounding error of one entry is carried to the next. */
 static void fill_ticks(struct service_time *service, const double *times)
 {
     double sum = 0;
@@ -139,7 +139,7 @@ static void fill_ticks(struct service_time *service, const double *times)
     }
 }
 
-/* The times at a full batch are so many tokens as they are of their mean: its mean is one. */
+/* The times at a full batch, as tokens in multiples of their mean: the mean is one. */
 static void fill_short_form(struct service_time *service)
 {
     double mean = service->mean_s * TICKS_PER_SECOND;

@@ -30,12 +30,12 @@ struct service_time {
 struct service_time *service_time_new(double mean_s, double cv)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* The same for any shape: THE way from what is known of a queue to what is replayed.  The engine is
-   a copy of the shape's, with its lengths; NULL where it has one slot. */
+/* The same for any shape: THE conversion from a queue's service to the replayed times.  The engine
+   is a copy of the shape's, with its lengths; NULL for one slot. */
 struct service_time *service_time_shaped(const struct service_shape *shape)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* The shape's; where there is none (NULL), those of the law that cv stands for. */
+/* The shape's times; without a shape (NULL), those of the law that cv implies. */
 struct service_time *service_time_of(const struct service_shape *shape, double mean_s, double cv)
     __attribute__((returns_nonnull, warn_unused_result));
 

@@ -31,7 +31,8 @@ struct leaving {
     struct wall_time now;
     struct map *shares;     /* "namespace/name" of a budget -> struct share */
     struct map *selections; /* namespace and labels, as shared texts -> struct selection: budgets
-                               are compared once with each set, not for each pod and question */
+                               are compared once with each distinct set of labels, not for each
+                               pod */
 };
 
 /* What a pod is judged by. */
@@ -123,8 +124,8 @@ static bool has_budget_unknown(struct question *it)
     return true;
 }
 
-/* More pods of one budget leave than may go at once: they go in rounds.  How long these take at
-   least is known, but not how long the budget's new pods take to be ready between them. */
+/* More pods of one budget leave than may go at once: they go in rounds.  The least time of these is
+   known, but not how long the budget's new pods need to become ready between them. */
 static bool has_turns(struct question *it)
 {
     const struct budget *budget = only_budget(it);
@@ -195,7 +196,7 @@ static bool is_past_its_end(struct question *it)
     return true;
 }
 
-/* A finalizer outlives the process; the Job controller's own is lifted by it. */
+/* A finalizer may stay after the process has ended; the Job controller removes its own. */
 static bool has_finalizers(struct question *it)
 {
     if (it->pod->finalizers[0] == '\0' || text_equal(it->pod->finalizers, POD_JOB_FINALIZER))

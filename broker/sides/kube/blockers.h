@@ -16,7 +16,7 @@
 
 #include <jansson.h>
 
-/* Nodes that leave one cluster together: their pods share what the budgets let go. */
+/* Nodes that leave one cluster together: their pods share the budgets' allowance. */
 struct leaving;
 struct leaving *leaving_new(const struct snapshot *snapshot, int64_t deadline_ms,
                             struct wall_time now)

@@ -38,8 +38,8 @@ static void insert(json_t *blockers, json_t *row)
     json_array_insert_new(blockers, at, row);
 }
 
-/* Writes the words to the pod's rows about budgets, or takes away those that the server knows to be
-   wrong; whether any is left. */
+/* Adds the server's message to the pod's rows about budgets, or removes rows that the server
+   contradicts; whether any is left. */
 static bool correct(json_t *blockers, const char *pod, enum dry_run trial, const char *words)
 {
     bool is_left = false;

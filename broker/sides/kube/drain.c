@@ -53,8 +53,8 @@ static bool is_past_deadline(const struct runner *runner, const struct transfer 
     return runner_now(runner).ms >= deadline(runner, transfer).ms;
 }
 
-/* Since when nothing can be asked: a freeze, or a server that is not heard; 0: it can be.  A
-   reclaim's deadline is not moved. */
+/* Since when sluice cannot ask: a freeze, or a silent server; 0: it can.  A reclaim's deadline is
+   not moved. */
 static int64_t paused_since(const struct runner *runner, const struct transfer *transfer)
 {
     const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
@@ -136,7 +136,7 @@ static const struct effect *mark_pod(struct runner *runner, struct transfer *tra
     return effect_ask(runner, transfer, &kube_effect_mark, &target, pods_seen_ms(runner, transfer));
 }
 
-/* The mark is a courtesy and the deadline a promise: any answer to it is enough to go on. */
+/* The condition is optional and the deadline is binding: any answer to it is enough to go on. */
 static const struct effect *delete_pod(struct runner *runner, struct transfer *transfer,
                                        const struct pod *pod, int64_t left_ms)
 {
@@ -170,7 +170,7 @@ static void note_why(struct rest *rest, const char *why)
         text_copy(rest->why, sizeof rest->why, why);
 }
 
-/* Whether the pod is within the grace that our delete gave it, or about to be seen so. */
+/* Whether the pod is within the grace of our delete, or the watch will show this soon. */
 static bool has_time(const struct runner *runner, const struct transfer *transfer,
                      const struct pod *pod)
 {
@@ -228,8 +228,8 @@ static const struct effect *evict_pod(struct runner *runner, struct transfer *tr
     return NULL;
 }
 
-/* Its jobs are Slurm's: neither eviction nor deadline ends them.  Its tool removes it already, else
-   the node would be given back (leave.c); until it is gone it holds the transfer. */
+/* Its jobs belong to Slurm: neither eviction nor deadline ends them.  Its tool removes it already,
+   else the node would be given back (leave.c); until it is gone it blocks the transfer. */
 static void leave_to_slurm(const struct pod *pod, struct rest *rest)
 {
     owned(chars) char *text = text_format(
@@ -383,8 +383,8 @@ static bool is_empty(struct runner *runner, struct transfer *transfer)
     return count == 0;
 }
 
-/* Whether the volumes of the pods that left are detached, or were waited for long enough.  A
-   machine that dies with a volume on it keeps that volume from its next user for minutes. */
+/* Whether the volumes of the pods that left are detached, or the wait was long enough.  If a
+   machine dies with a volume attached, that volume's next user waits for minutes. */
 static bool is_detached(struct runner *runner, struct transfer *transfer)
 {
     const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);

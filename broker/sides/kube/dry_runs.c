@@ -316,8 +316,8 @@ static void send_question(struct question *question)
     settle(question, NULL, pod ? &err : NULL);
 }
 
-/* Sends what may be sent.  A server that is busy with what matters is not asked at all: no plan
-   waits until it is not. */
+/* Sends as many questions as allowed.  A server busy with real evictions is not asked at all: a
+   plan does not wait for it. */
 static void pump(struct dry_runs *dry_runs)
 {
     struct gate *gate = kube_side_of(dry_runs->runner)->gate;

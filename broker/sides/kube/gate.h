@@ -37,7 +37,8 @@ bool gate_is_free(struct gate *gate, const struct config_cluster *cluster, const
 enum gate_answer gate_ask(struct gate *gate, const struct config_cluster *cluster,
                           const struct pod *pod, const char **ret_why);
 
-/* An eviction of the pod is on its way; the line that it takes, NULL when no budget selects it. */
+/* Reports that an eviction of the pod is under way; returns its budget queue, NULL when no budget
+   selects it. */
 struct budget_queue *gate_enter(struct gate *gate, const struct config_cluster *cluster,
                                 const struct pod *pod);
 

@@ -54,8 +54,8 @@ void kube_lacks(const struct runner *runner, const struct transfer *transfer, st
     readiness_describe(&readiness, missing);
 }
 
-/* Notes, once, that a node was ready and not closed by us: the pool's node template lacks our
-   taint, and pods came to it before all was there. */
+/* Records, once, that a node was ready without our start-up taint: the pool's node template lacks
+   the taint, and pods started before the node was complete. */
 int kube_note_ready(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = acquire_node(runner, transfer);

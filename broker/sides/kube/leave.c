@@ -42,7 +42,7 @@ static bool is_word_of(const char *words, const char *word)
     return false;
 }
 
-/* Adds the signs that are not there yet, and the note of those that are ours to take back. */
+/* Adds the marks that are missing, and the annotation that lists those that the undo removes. */
 static void add_signs(const struct node *node, json_t *annotations, json_t *labels)
 {
     const char *ours = node_annotation(node, SLUICE_NOTE_ADDED);
@@ -169,7 +169,8 @@ static enum verdict judge_node(const struct runner *runner, struct transfer *tra
     return STEP_UNDO;
 }
 
-/* Looks for the node; the verdict that follows when it cannot go on. */
+/* Looks for the node.  Returns STEP_DONE when the step may continue, or the verdict that ends
+   it. */
 static enum verdict look_for_node(struct runner *runner, struct transfer *transfer,
                                   const struct node **ret_node)
 {
@@ -204,7 +205,7 @@ static void close_node(struct runner *runner, struct transfer *transfer, const s
     effect_ask(runner, transfer, &kube_effect_cordon, &target, node_seen_ms(runner, transfer));
 }
 
-/* The cordon that is put back is an effect beside the first: the ledger knows of each. */
+/* The repeated cordon is a second effect with its own record. */
 static const char *again_key(const struct transfer *transfer, char out[AGAIN_SIZE])
 {
     text_print(out, AGAIN_SIZE, "%s/again", transfer->node_uid);

@@ -363,7 +363,7 @@ bool look_at_volumes(struct runner *runner, struct transfer *transfer, int64_t s
                  since_ms, ret_count);
 }
 
-/* Not to be found, or not ours to read: known for good.  Else it is asked for again. */
+/* Not found, or no right to read: known for good.  Any other failure is asked again. */
 static void claim_answered(void *context, const json_t *body, const struct error *err)
 {
     struct reading *reading = context;

@@ -107,8 +107,8 @@ static struct map *count_pods(const struct snapshot *snapshot)
     return counts;
 }
 
-/* One pod of an owner without a queue is evicted, but where that ends its Job: it loses no more,
-   and costs less. */
+/* One pod of an owner without a queue is evicted, unless that ends its Job: this loses no more, and
+   costs less. */
 static bool is_alone(struct owner_searches *searches, const struct config_cluster *cluster,
                      const struct pod *pod)
 {
@@ -127,7 +127,7 @@ static bool is_alone(struct owner_searches *searches, const struct config_cluste
     return !count || *count < 2;
 }
 
-/* Pods of the Job on nodes that are emptied now, or as soon as their move is closed. */
+/* Pods of the Job on nodes that drain now, or will when their move is cordoned. */
 static int64_t leaving_pods(const struct search *search)
 {
     const struct runner *runner = search->searches->runner;
@@ -192,7 +192,7 @@ static void failed(struct search *search, const struct error *err)
     settle(search, OWNER_NONE);
 }
 
-/* Whether the Job goes on though its pods on those nodes are evicted: then they are. */
+/* Whether the Job survives the evictions of its pods on those nodes: then they are evicted. */
 static bool spares(struct search *search)
 {
     if (leaving_pods(search) > search->owner.spare)
@@ -228,7 +228,8 @@ static void workloads_came(void *context, const json_t *body, const struct error
 
     require(search->is_under_way && search->wants_workload);
     search->is_under_way = false;
-    /* The same server answered for the object: a path that it does not serve is one that it lacks.
+    /* The same server answered for the object: so a path that it does not serve is one that it
+     * lacks.
      */
     if (err && err->kind != ERROR_NOT_FOUND && err->kind != ERROR_INVALID) {
         failed(search, err);

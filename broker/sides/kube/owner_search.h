@@ -23,7 +23,7 @@ void owner_searches_free(struct owner_searches *searches);
 
 enum owner_found {
     OWNER_UNKNOWN, /* asked for, not answered yet */
-    OWNER_NONE,    /* the pod may go without the others, or nothing can stop its gang as one */
+    OWNER_NONE,    /* the pod may go without the others, or its gang cannot be suspended */
     OWNER_FOUND,
 };
 

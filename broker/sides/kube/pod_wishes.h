@@ -15,12 +15,12 @@
 
 bool wishes_to_leave(const struct pod *pod);
 
-/* Whether all pods that must leave the node need no more time; *ret_count: how many there are, as
-   far as they were counted. */
+/* Whether all pods that must leave the node need no more time; *ret_count: the number counted so
+   far. */
 bool wishes_all_to_leave(const struct snapshot *snapshot, const char *node, int *ret_count);
 
-/* The latest time until which one of them asks for the node, and which one; 0: none does in a form
-   that can be read. */
+/* The latest time until which a pod asks for the node, and that pod; 0: no pod asks in a readable
+   form. */
 struct wall_time wishes_to_stay(const struct snapshot *snapshot, const char *node,
                                 const struct pod **ret_pod);
 

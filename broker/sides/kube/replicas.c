@@ -77,8 +77,8 @@ static void read_object(const struct side_holder *holder, side_done_fn done, voi
     cluster_read_at(cluster_of(holder), path, done, context);
 }
 
-/* Adds what the containers of so many pods of a template ask for, in parts of a GPU.  False: it is
-   not known, because claims of devices are asked for, or something that no table names. */
+/* Adds the requests of so many pods of a template, in parts of a GPU.  False: unknown, because they
+   use claims of devices, or a resource without a row. */
 static bool add_gpus(const json_t *template, int64_t pods, int64_t *parts)
 {
     static const struct gpu_facts plain = { 0 };
@@ -105,7 +105,7 @@ static bool add_gpus(const json_t *template, int64_t pods, int64_t *parts)
     return true;
 }
 
-/* A group that asks for other GPUs than the plan counts would stand on other nodes than it gets. */
+/* A group whose GPUs differ from the plan's would need other nodes than it gets. */
 static int check_group(const struct config_workload *workload, const json_t *object,
                        struct error *err)
 {
@@ -203,7 +203,7 @@ static void check_autoscalers(const struct side_holder *holder, side_done_fn don
     cluster_read_at(cluster_of(holder), path, done, context);
 }
 
-/* A rollout has some more than are wanted for as long as it takes, and is not waited for. */
+/* A rollout has surplus pods for a while, and is not waited for. */
 static bool is_rolled_out(const json_t *object)
 {
     return json_int_or(object, "status/updatedReplicas", 0) >=
@@ -217,8 +217,8 @@ static bool is_down(const struct side_holder *holder, const json_t *object, int6
     return json_int_or(object, "status/replicas", 0) <= wanted || !is_rolled_out(object);
 }
 
-/* Whether the pod is of a group of the workload that goes: the highest indexes do.  Its gang is
-   NAMESPACE/NAME/INDEX. */
+/* Whether the pod is of a group of the workload that will be removed: those with the highest
+   indexes.  Its gang is NAMESPACE/NAME/INDEX. */
 static bool is_of_extra_group(const struct config_workload *workload, const struct pod *pod,
                               int64_t wanted)
 {
@@ -229,8 +229,8 @@ static bool is_of_extra_group(const struct config_workload *workload, const stru
            text_to_int(pod->gang.key + strlen(stem), 0, INT32_MAX, &index) && index >= wanted;
 }
 
-/* In the status of a LeaderWorkerSet pods that stop count, and one that does not stop would keep
-   the nodes for ever: so it is the pods that are looked at. */
+/* The status of a LeaderWorkerSet counts terminating pods, and a pod that never terminates would
+   keep the nodes forever: so the pods are read. */
 static bool groups_are_down(const struct side_holder *holder, const json_t *object, int64_t wanted)
 {
     const struct snapshot *snapshot = fleet_snapshot(holder->runner->fleet, holder->cluster);

@@ -151,7 +151,7 @@ static int store(struct suspension *suspension, bool stays, const char *event)
     return 0;
 }
 
-/* Those for which the gang must stand still, an emergency before others; NULL: none. */
+/* The transfer that needs the gang suspended, a reclaim before others; NULL: none. */
 static const struct transfer *wanted_by(const struct suspension *suspension)
 {
     const struct transfer *first = NULL;

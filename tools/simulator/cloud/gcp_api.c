@@ -38,7 +38,7 @@ static struct pool *find_pool(struct sim_call *call, const char *project, const 
     return NULL;
 }
 
-/* The group's own numbers tell the same lie as its list. */
+/* The group's own numbers are as wrong as its list. */
 static void get_group(struct sim_call *call, const struct pool *pool)
 {
     const struct simulator *sim = call->sim;
@@ -129,7 +129,7 @@ static bool find_page(struct sim_call *call, const struct shown_list *shown, siz
     return true;
 }
 
-/* Since when lists have been bad: one that went well ends it, and a lie is one bad list. */
+/* Since when lists have failed: a good one ends it; a lie counts as one bad list. */
 static void note_list(struct simulator *sim, struct pool *pool)
 {
     const struct lie *lie = sim_lie_about(sim, LIE_MACHINES, (size_t)(pool - sim->pools));

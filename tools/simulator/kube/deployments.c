@@ -102,7 +102,7 @@ void sim_deployment_reconcile(struct simulator *sim, struct deployment *deployme
         sim_pod_terminate(sim, least_useful(deployment), -1); /* comes back here */
 }
 
-/* One pod a node that tolerates everything and is no work: it must never be in the way. */
+/* One pod per node that tolerates everything and does no work: it must never delay a drain. */
 void sim_daemon_start(struct simulator *sim, struct kube_node *node)
 {
     char name[SIM_NAME_SIZE + 16];

@@ -202,7 +202,7 @@ static void delete_rule(struct sim_call *call, char **parts)
                               "metadata", "status", "Success"));
 }
 
-/* Those of a resource; of mutating webhooks and of bindings none is kept. */
+/* The objects of a resource; mutating webhooks and bindings are never stored. */
 static void list_rules(struct sim_call *call, char **parts)
 {
     const char *resource = parts[3];

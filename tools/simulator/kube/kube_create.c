@@ -106,7 +106,7 @@ static void answer_one_namespace(struct sim_call *call, char **parts)
         answer_namespace(call, 200, space);
 }
 
-/* What the scheduler counts: the greatest of the containers' wishes is their sum. */
+/* As the scheduler counts: the sum over the containers' requests. */
 static int gpus_of(const json_t *spec)
 {
     long long sum = 0, count;
@@ -212,12 +212,13 @@ const struct kube_route kube_create_routes[] = {
     { ON(GET) | ON(DELETE), "api/v1/namespaces/*", NULL, answer_one_namespace },
     { ON(POST), "api/v1/namespaces", NULL, post_namespace },
     { ON(POST), "api/v1/namespaces/*/events", "create_event", post_event },
-    { ON(POST), "api/v1/namespaces/*/pods", NULL, post_pod },
+    { ON(POST), "api/v1/namespaces/* /pods", NULL, post_pod },
     { ON(POST), "api/v1/nodes", NULL, post_node },
     { 0 },
 };
 
-/* A pod of the simulator's own: its job may say something with annotations. */
+/* A pod that the simulator makes: its job may have
+annotations. */
 static void annotate_pod(struct sim_call *call, struct kube_pod *pod, json_t *metadata)
 {
     if (json_object_size(metadata) != 1 || !json_is_object(json_at(metadata, "annotations"))) {

@@ -115,7 +115,8 @@ static void answer_object(struct sim_call *call, const json_t *object, const cha
     sim_answer_json(call->answer, 200, shown);
 }
 
-/* The path is what was asked for: a patch in an older version is one of what that version knows. */
+/* The path is the requested one: a patch in an older version may change only members of that
+   version. */
 static void patch_object(struct sim_call *call, json_t *object, const char *path)
 {
     owned(chars) char *kept = mem_copy_chars(path);
@@ -195,7 +196,7 @@ bool sim_kube_custom(struct sim_call *call, size_t at)
 
     if (count < 4 || !text_equal(call->path->items[at], "apis"))
         return false;
-    /* Of a scale only spec.replicas is written here: the object has it in the same place. */
+    /* Of a scale only spec.replicas may be written: the object has it in the same place. */
     if (call->request->method == HTTP_PATCH &&
         text_equal(call->path->items[at + count - 1], "scale"))
         count--;

@@ -85,7 +85,7 @@ static json_t *group_resources(const char *group, const char *version)
     return NULL;
 }
 
-/* Of a group that is not there the real server speaks in plain text. */
+/* For an unknown group the real server answers in plain text. */
 static void answer_no_group(struct sim_call *call)
 {
     static const char words[] = "404 page not found\n";

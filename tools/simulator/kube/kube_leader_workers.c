@@ -59,7 +59,7 @@ static void count(struct groups *groups, const struct kube_cluster *cluster, con
     }
 }
 
-/* Groups that have a pod: those that stop count, as they do in a StatefulSet's status. */
+/* Groups with a pod: terminating ones count, as in a StatefulSet's status. */
 static void write_status(const struct groups *groups, json_t *object)
 {
     int there = 0;

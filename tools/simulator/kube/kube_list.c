@@ -134,7 +134,7 @@ static bool is_whole(const struct listing *listing)
     return !listing->name[0] && !listing->node_name[0] && !listing->namespace;
 }
 
-/* What was true then: each object as its last change up to that time has it. */
+/* The past state: each object after its last change up to that time. */
 static void collect_past(struct listing *listing, int64_t at_ms)
 {
     struct kube_cluster *cluster = listing->call->cluster;
@@ -156,7 +156,7 @@ static void collect_past(struct listing *listing, int64_t at_ms)
             *array_add(&listing->items) = (struct item){ change->name, change->blob };
     }
     listing->version = version;
-    /* What has never changed since the world began is in no history. */
+    /* An object that never changed since the start has no history. */
     for (size_t i = 0; map_next(listing->kind == OBJECT_NODE ? cluster->nodes : cluster->pods, &i,
                                 &key, &value);) {
         const struct kube_node *node = value;
@@ -258,7 +258,7 @@ static void hide(struct listing *listing, const struct lie *lie)
     listing->items.count = kept;
 }
 
-/* Since when lists have been bad: one that went well ends it, and a lie is one bad list. */
+/* Since when lists have failed: a good one ends it; a lie counts as one bad list. */
 static void note_list(const struct listing *listing, int64_t *bad_ms)
 {
     const struct lie *lie = lie_about(listing);

@@ -125,7 +125,7 @@ static void add_deletion(const struct simulator *sim, const struct kube_pod *pod
                         json_integer(pod->deletion_grace_s));
 }
 
-/* What was posted, and over it what only the server may say.  Takes its part. */
+/* The posted metadata, and the members that only the server may set.  Takes its part. */
 static json_t *written_metadata(const struct simulator *sim, const struct kube_pod *pod,
                                 json_t *ours)
 {

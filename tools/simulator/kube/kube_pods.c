@@ -135,8 +135,8 @@ static void mark_disrupted(struct sim_call *call, struct kube_pod *pod)
     merge_condition(pod, condition);
 }
 
-/* Whether nothing may be changed, by the query or the body; both must say the same, and "All" is
-   all that there is. */
+/* Whether this is a dry run, by the query or the body.  Both must agree, and "All" is the only
+   value. */
 static bool read_dry_run(struct sim_call *call, const json_t *body, bool *ret_is_dry)
 {
     owned(chars) char *query = url_query(call->request->target, "dryRun");
@@ -231,7 +231,7 @@ void sim_kube_delete_pod(struct sim_call *call, struct kube_pod *pod)
         referee_zero_grace(call->sim, pod);
     call->sim->forced_deletes++;
     pod->is_forced = true;
-    /* The object may be freed below; what is answered is what it was, leaving. */
+    /* The object may be freed below; the answer is its former state, terminating. */
     pod->actor.pending++;
     sim_pod_terminate(call->sim, pod, grace_s);
     sim_kube_answer_blob(call, 200, pod->blob);

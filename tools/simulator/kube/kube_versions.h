@@ -16,7 +16,8 @@ struct simulator;
 /* Whether the server has the group and version that the call's path names from `at` on. */
 bool sim_version_is_served(const struct sim_call *call, size_t at);
 
-/* From what was asked under that path to what is kept, the path too; object NULL: the path alone.
+/* Converts the object under that path, and the path itself, to the stored version; object NULL: the
+ * path alone.
  */
 void sim_version_keep(char *path, json_t *object);
 
@@ -27,5 +28,5 @@ void sim_version_show(const char *path, json_t *object);
 const char *sim_version_of(const struct simulator *sim, enum scenario_group_id group)
     __attribute__((returns_nonnull));
 
-/* What discovery says of a group; NULL: there is none of that name, or it is not one of these. */
+/* The discovery document of a group; NULL: it is unknown, or not one of these. */
 json_t *sim_version_group(const struct sim_call *call, const char *name);

@@ -74,7 +74,8 @@ static json_t *attachment_asked(struct sim_call *call, char **parts)
     return attachment;
 }
 
-/* What its attacher holds by a finalizer stays until the attacher lets it go. */
+/* An attachment whose attacher holds it by a finalizer stays until the attacher removes the
+   finalizer. */
 static void delete_attachment(struct sim_call *call, char **parts)
 {
     json_t *attachment = attachment_asked(call, parts);

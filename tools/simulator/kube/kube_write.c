@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-/* What a patch would make of a node; committed only when all of it is right. */
+/* The result of a patch of a node; committed only when all of it is valid. */
 struct draft {
     json_t *labels;
     json_t *annotations;

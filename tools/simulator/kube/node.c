@@ -246,8 +246,8 @@ static json_t *copy_or(const json_t *object, const char *path, json_t *otherwise
     return json_deep_copy(found);
 }
 
-/* A Node without a machine of ours, as a kubelet registers it.  It is Ready a moment later unless
-   an annotation says that it never boots. */
+/* Posts a Node without a machine of ours, as a kubelet would.  It is Ready a moment later unless an
+   annotation says that it never boots. */
 void sim_node_post(struct simulator *sim, struct kube_cluster *cluster, const json_t *object)
 {
     struct kube_node *node = mem_new(sizeof *node);
@@ -347,7 +347,7 @@ void sim_node_machine_dies(struct simulator *sim, struct kube_node *node)
     sim_after(sim, GRACE_PERIOD_MS, silent, &node->actor, node->stamp);
 }
 
-/* The pod collector removes what is bound to a Node that is no more. */
+/* The pod collector removes pods bound to a Node that is gone. */
 static void collect_orphan(struct simulator *sim, struct actor *actor, uint64_t stamp)
 {
     struct kube_pod *pod = (struct kube_pod *)actor;

@@ -41,7 +41,7 @@ static void count_verb(struct simulator *sim, const char *verb)
     ++*count;
 }
 
-/* An API server that is overloaded says so in plain text. */
+/* An overloaded API server answers in plain text. */
 static void refuse(struct sim_call *call, int code)
 {
     struct sim_answer *answer = call->answer;

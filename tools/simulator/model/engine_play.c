@@ -175,7 +175,7 @@ static void end_prompts(struct engine_play *play, struct replica *replica)
     }
 }
 
-/* What the next iterations hold, and how long each takes. */
+/* The requests of the next iterations, and the length of each iteration. */
 static void plan_stretch(struct engine_play *play, struct replica *replica)
 {
     const struct engine_plan *plan = &play->plan;

@@ -49,11 +49,11 @@ void engine_play_free(struct engine_play *play);
 
 void engine_play_arrive(struct engine_play *play, double now_s, bool is_low);
 
-/* So many replicas more, or fewer: the youngest go.  One that goes ends what it runs, and what
-   waits in it is given to the others. */
+/* Changes the number of replicas; the youngest are removed.  A removed replica finishes its running
+   requests; its waiting requests go to the others. */
 void engine_play_replicas(struct engine_play *play, double now_s, int change);
 
-/* When the next thing happens, INFINITY if nothing will; and lets it happen. */
+/* When the next event happens, INFINITY if none will; and processes it. */
 double engine_play_next(const struct engine_play *play);
 void engine_play_step(struct engine_play *play);
 

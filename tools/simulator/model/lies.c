@@ -93,7 +93,7 @@ static void choose_names(struct simulator *sim, struct lie *lie)
     array_clear(&names);
 }
 
-/* Who watches has to list again: a server that was restored, or another one behind the address. */
+/* Watchers have to list again, as after a restore of the server, or behind another address. */
 static void break_watches(const struct simulator *sim, const struct lie *lie)
 {
     if (lie->list != LIE_MACHINES)

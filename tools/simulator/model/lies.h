@@ -50,13 +50,13 @@ struct lies *sim_lies_new(const struct simulator *sim) __attribute__((returns_no
 int sim_lies_read(struct simulator *sim, struct error *err) __attribute__((warn_unused_result));
 void sim_lies_free(struct lies *lies, size_t pool_count);
 
-/* The lie that this list tells now, or NULL.  of: index of the pool or cluster. */
+/* The lie in force for this list, or NULL. of: index of the pool or cluster. */
 const struct lie *sim_lie_about(const struct simulator *sim, enum lie_list list, size_t of);
 bool sim_lie_hides(const struct lie *lie, const char *name);
-/* Whether it must not be believed: the referee holds the machines that go on its word against who
-   does.  A node, and whether pods are on it, can be read directly before its machine goes. */
+/* Whether acting on the lie is a violation: the referee then reports machines that are removed
+   because of it.  A node and its pods can be read directly before its machine is removed. */
 bool sim_lie_frees(const struct lie *lie);
-/* Loop time up to which it tells the truth; lie NULL: now. */
+/* Loop time up to which the list is correct; lie NULL: now. */
 int64_t sim_lie_time(const struct simulator *sim, const struct lie *lie);
 
 /* By name; the caller clears the array. */

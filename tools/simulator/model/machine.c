@@ -28,7 +28,7 @@ struct machine *sim_machine_find(const struct pool *pool, const char *name)
     return NULL;
 }
 
-/* The host that is free longest, so that a sick one is met again late; but see same_host. */
+/* The host that is free longest, so that a faulty one is used again late; but see same_host. */
 static int take_host(struct simulator *sim, struct reservation *reservation)
 {
     size_t count = reservation->free_hosts.count;

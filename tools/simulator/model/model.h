@@ -59,7 +59,7 @@ struct change {
     int64_t at_ms;
     enum object_kind kind;
     enum change_type type;
-    bool is_binding; /* a pod came to its node: ADDED for who watches that node */
+    bool is_binding; /* a pod was bound to its node: ADDED for watchers of that node */
     char name[SIM_NAME_SIZE];
     char node_name[SIM_NAME_SIZE];
     struct blob *blob;
@@ -78,8 +78,9 @@ struct kube_cluster {
     struct map *attachments;     /* name -> JSON: what the attach controller has not undone */
     struct map *claims;          /* of volumes: namespace/name -> JSON */
     struct map *namespaces;      /* name -> struct kube_namespace, of those that a client posted */
-    struct map *rules;           /* of webhooks and policies: name of the configuration -> it */
-    struct map *objects;         /* path -> JSON of what is only kept */
+    struct map *rules;           /* of webhooks and policies: name of the configuration -> the
+                                    object */
+    struct map *objects;         /* path -> JSON of objects that are only stored */
     ARRAY(struct change) history;
     uint64_t history_floor; /* versions up to this cannot be watched from */
     ARRAY(struct kube_watch *) watches;
@@ -93,7 +94,7 @@ struct kube_namespace {
     char name[SIM_NAME_SIZE];
 };
 
-/* A PodDisruptionBudget; its status is as new as the pods that it counts. */
+/* A PodDisruptionBudget; its status is as recent as the pods that it counts. */
 struct kube_budget {
     struct actor actor;
     struct kube_cluster *cluster;
@@ -173,7 +174,7 @@ struct kube_pod {
     int64_t work_ms;     /* of a Job: what is left to do once it runs */
     int64_t stop_ms;     /* when its process ends; 0: not told to */
     json_t *conditions;  /* written by others; NULL: none */
-    json_t *annotations; /* of a pod that no client posted, as a client patched it; NULL: none */
+    json_t *annotations; /* of a pod that no client posted, as a client patched them; NULL: none */
     struct blob *blob;
 };
 
@@ -187,7 +188,7 @@ struct deployment {
     int64_t managed_ms; /* and when; "": none yet */
     uint64_t version;
     bool is_stalled; /* its controller does nothing */
-    int outdated;    /* of its pods: of the version before, in a rollout that does not end */
+    int outdated;    /* pods of the version before, in a rollout that does not end */
     ARRAY(struct kube_pod *) pods;
 };
 

@@ -132,9 +132,9 @@ void referee_zero_grace(struct simulator *sim, const struct kube_pod *pod)
                pod->name, pod->node_name);
 }
 
-/* A pod that is bound past all cordons in the last moment is seen by no look; and what tolerates
-   every taint, and comes back to the closed node after one like it was told to leave, holds
-   nothing. */
+/* A look cannot see a pod that is bound at the last moment in spite of the cordon.  A pod that
+   tolerates every taint, and comes back to the cordoned node after a predecessor was told to leave,
+   does not protect the node. */
 static bool may_be_missed(const struct simulator *sim, const struct kube_node *node,
                           const struct kube_pod *pod)
 {
@@ -165,14 +165,14 @@ static bool was_cordoned_before(const struct kube_node *node, int64_t at_ms)
     return node->cordoned_ms >= 0 && node->cordoned_ms < at_ms;
 }
 
-/* A list that failed or was empty says nothing: it frees no machine that was not leaving. */
+/* A failed or empty list proves nothing: it frees no machine that was not leaving. */
 static void need_knowledge(struct simulator *sim, const struct machine *machine)
 {
     const struct kube_node *node = machine->node;
     const struct pool *pool = machine->pool;
     const int64_t *of_cluster = pool->cluster->bad_list_ms;
 
-    /* A node that still has its start-up taint never served anybody. */
+    /* A node that still has its start-up taint never served. */
     if (!node || sim_node_has_taint(node, SIM_STARTING))
         return;
     if (!node->is_unschedulable)

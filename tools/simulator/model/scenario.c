@@ -378,7 +378,7 @@ const struct scenario_group scenario_groups[SCENARIO_GROUPS] = {
     [SCENARIO_AUTOSCALING] = { "autoscaling", "autoscaling", { "v2", "v2beta2", "v1" } },
 };
 
-/* What world.yaml may say of them; the first of a group is what servers have when it does not. */
+/* The values of these keys in world.yaml; the first of a group is the servers' default. */
 static const struct {
     enum scenario_group_id group;
     const char *word;

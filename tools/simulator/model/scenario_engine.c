@@ -38,7 +38,7 @@ static int read_choice(const struct yaml_node *node, enum engine_choice *ret, st
     return yaml_error(err, node, "there is no such router");
 }
 
-/* "constant", "exponential" or "lognormal" instead of what the variation says. */
+/* "constant", "exponential" or "lognormal", in place of the law that the variation implies. */
 static int read_law(const struct yaml_node *node, struct engine_plan *plan, struct error *err)
 {
     const char *law;

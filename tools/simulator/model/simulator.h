@@ -27,7 +27,7 @@
 struct simulator;
 struct referee;
 
-/* Reads sluice.yaml and world.yaml and begins: machines run, pods run, jobs are at work. */
+/* Reads sluice.yaml and world.yaml and starts: machines and pods run, jobs are at work. */
 struct simulator *simulator_new(struct loop *loop, const char *config_path, const char *world_path,
                                 struct error *err) __attribute__((warn_unused_result));
 void simulator_free(struct simulator *simulator);
@@ -62,7 +62,7 @@ uint64_t simulator_trace_hash(const struct simulator *simulator);
    name aborts. */
 void simulator_fault_next(struct simulator *simulator, const char *fault, const char *verb);
 
-/* A list that does not show the truth, in the words of world.yaml ("lies"). */
+/* A list that is wrong for a time, in the words of world.yaml ("lies"). */
 struct list_lie {
     const char *list; /* machines; nodes or pods, whose watches expire at both ends of the lie */
     const char *of;   /* the pool of the machines, the cluster of the nodes or pods */
@@ -71,22 +71,22 @@ struct list_lie {
     int64_t for_ms;
 };
 
-/* The list lies from now on.  What is read by name says the truth.  An unknown word aborts. */
+/* The list is wrong from now on.  Reads by name are correct.  An unknown word aborts. */
 void simulator_lie(struct simulator *simulator, const struct list_lie *wanted);
 
-/* From now on no byte comes through to the API server of that cluster, nor back from it; NULL: they
-   come through again.  Only for who asks by simulator_http(). */
+/* From now on no byte passes to the API server of that cluster, nor back from it; NULL: they pass
+   again.  Only for callers of simulator_http(). */
 void simulator_cut_off(struct simulator *simulator, const char *cluster);
 
-/* How the referee asks whether the broker's journal holds a committed intent for an effect.
-   verb, object: patch_node NODE; delete_node NODE; evict_pod, mark_pod, delete_pod NAMESPACE/NAME;
+/* The referee's question whether the broker's journal holds a committed intent for an effect. verb,
+   object: patch_node NODE; delete_node NODE; evict_pod, mark_pod, delete_pod NAMESPACE/NAME;
    delete_instance, create_instance INSTANCE; write_scale NAMESPACE/NAME; and one_transfer NODE:
    whether at most one live transfer has this node. */
 typedef bool (*simulator_witness_fn)(void *context, const char *verb, const char *object);
 void simulator_set_witness(struct simulator *simulator, simulator_witness_fn witness,
                            void *context);
 
-/* Call when no transfer is live any more: machines must be as many as at the start. */
+/* Call when no transfer is live any more: the number of machines must be that of the start. */
 void simulator_check_end(struct simulator *simulator);
 
 /* What a client writes to the scale of a Deployment. */
@@ -98,8 +98,8 @@ struct scale_write {
     const char *manager; /* the client's field manager */
 };
 
-/* Others at work in a cluster.  An object that is only kept (a ClusterQueue, an autoscaler), by its
-   path; as it is now (NULL: there is none); and a client that scales a Deployment. */
+/* Other clients in a cluster: writes an object that is only stored (a ClusterQueue, an autoscaler)
+   by its path; reads it (NULL: there is none); scales a Deployment. */
 void simulator_put_object(struct simulator *simulator, const char *cluster, const char *path,
                           const json_t *object);
 const json_t *simulator_object(struct simulator *simulator, const char *cluster, const char *path);

@@ -16,10 +16,10 @@ struct wait_log *wait_log_new(double target_s, double first_token_target_s)
     __attribute__((returns_nonnull));
 void wait_log_free(struct wait_log *log);
 
-/* A request begins now, so long after it came; `now_s` never falls. */
+/* A request starts now, after a wait of wait_s; `now_s` never falls. */
 void wait_log_add(struct wait_log *log, double now_s, bool is_low, double wait_s);
 
-/* A request got its first token so long after it came. */
+/* A request got its first token, wait_s after its arrival. */
 void wait_log_first_token(struct wait_log *log, double wait_s);
 
 /* Counts, waits at p50, p90, p98 and the longest, per priority, in all and per hour; until the

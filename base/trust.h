@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Who may change what stands at a path.  Root and we ourselves may; anybody else who may write the
- * file, a folder above it or a link on the way to it decides what we read or run.  A folder like
- * /tmp, where each may remove only what is his (the sticky bit), is good.
+ * Who may change the file at a path.  Root and the service's own user may.  Any other user who may
+ * write the file, a folder above it or a link on the way to it could decide what we read or run.  A
+ * folder with the sticky bit, in which each user may remove only own files, is accepted.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 enum trust {
     TRUST_OURS,   /* only root and we may change it */
     TRUST_GROUP,  /* so may the members of a group */
-    TRUST_OTHERS, /* so may everybody, or another user who owns it */
+    TRUST_OTHERS, /* so may all users, or another user who owns it */
 };
 
 /* Opens the file for reading, and checks who may change it.  `flags` are added to those of open():

@@ -43,7 +43,7 @@ enum {
 struct device_claim {
     const char *key;     /* "NAMESPACE/NAME" */
     const char *devices; /* packed: "DRIVER/POOL/DEVICE" -> "" */
-    int64_t users;       /* pods that share it; 0: not only pods, so nobody knows */
+    int64_t users;       /* pods that share it; 0: unknown, because not only pods do */
     bool is_allocated;
 };
 

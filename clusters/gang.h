@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which pods live and die together.  A gang is the largest unit that its owner starts, suspends and
- * loses as one: a Kueue Workload before the JobSet in it, the JobSet before its Jobs.  What a pod
- * belongs to is read from its labels, annotations and controller by THE table in gang.c; whoever
- * is in none of its rows is a gang of one.
+ * Which pods lose their work together.  A gang is the largest unit that its owner starts, suspends
+ * and loses as one: a Kueue Workload before the JobSet in it, the JobSet before its Jobs.  THE
+ * table in gang.c finds a pod's gang from its labels, annotations and controller; a pod that
+ * matches no row is a gang of one.
  */
 #pragma once
 

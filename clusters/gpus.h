@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The GPUs of nodes and pods, whoever makes them and however they are cut.  Pure: computed from
- * what the snapshot shows at this moment.
+ * The GPUs of nodes and pods, of any vendor, whole or partitioned.  Pure: computed from the present
+ * snapshot.
  */
 #pragma once
 

@@ -392,6 +392,6 @@ json_t *owner_restore_patch(const char *path, const struct owner *owner)
                     : text_equal(owner->before, "false") ? json_false()
                                                          : json_null();
 
-    /* Whoever has it going again meanwhile has decided. */
+    /* If another client resumed it meanwhile, that decision stands. */
     return patch_of(path, owner, notes, owner->is_stopped ? value : NULL);
 }

@@ -58,7 +58,7 @@ enum pod_class {
     POD_CLASS_DAEMON,    /* of a DaemonSet: comes straight back, never in the way */
     POD_CLASS_FINISHED,  /* succeeded, failed, or only to be counted yet: not in the way */
     POD_CLASS_WORK,      /* has an owner that will make it again */
-    POD_CLASS_UNMANAGED, /* nobody will make it again */
+    POD_CLASS_UNMANAGED, /* no controller will make it again */
 };
 
 /* Tools that run nodes of a Slurm cluster (slurmd) as pods.  Such a pod's jobs are Slurm's: only
@@ -83,7 +83,7 @@ struct pod {
     int priority;               /* spec.priority, as its class said when it was made */
     const char *priority_class; /* "": none */
     enum pod_slurm slurm;       /* it is a node of a Slurm cluster, run by this tool */
-    int claims;                 /* of persistent volumes, which somebody has to detach */
+    int claims;                 /* of persistent volumes, which a controller has to detach */
     struct wall_time created;
     struct wall_time started;  /* status.startTime; 0: not yet */
     struct wall_time deletion; /* metadata.deletionTimestamp: the end of its grace; 0: none */

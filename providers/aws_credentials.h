@@ -3,9 +3,9 @@
  *
  * Where keys for AWS come from, in the order of AWS's own clients: the environment, a web identity
  * (IAM roles for service accounts), the shared files, the container's agent (EKS Pod Identity, ECS)
- * and the instance's metadata server.  A chain says what to do: begin with its first link, and take
- * on one role after the other.  Environment and files are read anew each time, so that whoever
- * renews them in place is heard.
+ * and the instance's metadata server.  A chain lists the steps: begin with its first link, and
+ * assume one role after the other.  Environment and files are read again each time, so that renewed
+ * keys are used.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Keys for AWS that are good now: the chain of aws_credentials.h is walked when the ones at hand
- * end soon, once for all who ask meanwhile.  Keys that last for ever are read anew each time.
+ * Valid keys for AWS: the chain of aws_credentials.h is walked when the present keys end soon, once
+ * for all callers that wait.  Keys without an end are read again each time.
  */
 #pragma once
 

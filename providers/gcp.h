@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Google Compute Engine: a pool is a zonal managed instance group.  The group's own verbs are used,
- * because they change its size together with the machine; deleting a machine behind the group's
- * back makes the group build it anew.
+ * Google Compute Engine: a pool is a zonal managed instance group.  sluice uses the group's own
+ * verbs, because they change its size together with the machine.  If a machine were deleted
+ * directly, the group would create it again.
  */
 #pragma once
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Access tokens of Google: from a service account's key (a signed assertion is exchanged) or from
- * the metadata server.  One fetch at a time; whoever asks meanwhile waits for it, up to a limit.
+ * the metadata server.  One fetch at a time; callers that ask meanwhile wait for it, up to a limit.
  */
 #pragma once
 

@@ -1,14 +1,15 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a request carries that must not come back: a server that repeats our bearer token, in a
- * sentence, a header or an object, would have us write it into errors, events, status and log.
- * The exchange knows what it sent, so it strikes that out of the answer before anybody sees it.
+ * Removes a request's secrets from its answer.  A server that repeats our bearer token, in a
+ * message, a header or an object, would otherwise make us write it into errors, events, status and
+ * log.  The exchange knows what it sent, so it replaces the secrets in the answer before any caller
+ * sees it.
  *
- * A secret is what follows the scheme in Authorization, what the headers of session tokens hold,
- * and the assertions and passwords of a form or a query.  It is found as it was sent: a server that
- * encodes it in another way has it, and us, in its hand anyway.  What is shorter than 8 bytes is
- * none, for then too much would be struck.
+ * Secrets are the credentials in Authorization, the values of session token headers, and the
+ * assertions and passwords of a form or a query.  Only the form that was sent is found: a server
+ * that encodes a secret in another way can misuse it anyway.  A text under 8 bytes does not count
+ * as a secret, because too much would be replaced.
  */
 #pragma once
 

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A list that comes in pages ends.  Each page names the next by a token, and a server that is wrong
- * or hostile names pages forever: the same one, two in turn, or ever new ones with nothing in
- * them.  The walk tells when to stop.
+ * Stops paged lists that have no end.  Each page names the next by a token.  A faulty or hostile
+ * server may name pages forever: the same one, two in turn, or new empty ones.  The walk detects
+ * this.
  *
  *     pages_start(&walk, 200);
  *     each page:  pages_brought(&walk, items);

@@ -3,9 +3,10 @@
  *
  * Runs one program beside the loop and keeps what it prints.  No shell, no terminal: its input is
  * /dev/null, its error output is dropped (it may hold secrets), no other descriptor of ours is open
- * in it.  It has a process group of its own, which is killed when the time is over.  What anybody
- * but root and we may change is not run: the file, and each folder above it, are looked at before
- * each start.  As no other user may change them, they are the same a moment later.
+ * in it.  It has a process group of its own, which is killed when the time is over.  A program is
+ * not run if users other than root and our own may change it: the file, and each folder above it,
+ * are checked before each start.  Because no other user may change them, they cannot be exchanged
+ * after the check.
  */
 #pragma once
 

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Revisions and claims in memory, and whether a batch fits them.  In front of a store that writes
- * later they are ahead of it: as they will be when all that was accepted is written, so that a
- * batch that does not fit is refused at once.  Private to this folder.
+ * Revisions and claims in memory, and whether a batch fits them.  If the store writes later, they
+ * are ahead of it: they include all accepted batches, so that a batch that does not fit is refused
+ * at once.  Private to this folder.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Between a commit that was accepted and the disk: batches wait here, in order, while those before
- * them are written.  All that waits is written in one transaction.  Private to this folder.
+ * The queue between accepted commits and the disk: batches wait here, in order, while earlier ones
+ * are written.  All waiting batches are written in one transaction.  Private to this folder.
  */
 #pragma once
 

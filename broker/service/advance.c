@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * From the plan to transfers: what the guard allows begins, in moves.  A move is what goes from one
- * pool to another for one reason at one time.
+ * From the plan to transfers: begins those that the guard allows, in moves.  A move is the set of
+ * transfers between the same two pools for one reason at one time.
  */
 #include "base/log.h"
 #include "base/text.h"

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What moves cost research: the bill of a plan with the price of its alternatives, and the record
- * of what each team has lost.
+ * The cost of moves for research: the bill of a plan with the cost of its alternatives, and the
+ * record of each team's losses.
  */
 #include "base/input/json.h"
 #include "base/text.h"

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What is not as it should be, as data.  One place computes it from facts; the head of `sluice
- * status`, the states of clusters, the warnings and the exit code of `status --check` only read it.
+ * Problems as data, with severities.  One place computes them from facts; the head of `sluice
+ * status`, the states of clusters, the warnings and the exit code of `status --check` only read
+ * them.
  */
 #pragma once
 

@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * When a plan is read, each kind of cluster is asked in turn for what is not certain of what holds
- * its nodes.
+ * For a plan that is read, each side in turn runs eviction dry runs for its uncertain blockers.
  */
 #include "base/input/json.h"
 #include "broker/service/service_parts.h"

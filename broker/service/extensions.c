@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Extensions: a person or a pod asks for a node until later than its departure.  What is granted
- * stands in the transfer, on the node and on the board.
+ * Extensions: a person or a pod asks to keep a node after its departure time.  The granted time is
+ * in the transfer, on the node and on the board.
  */
 #include "base/input/json.h"
 #include "base/text.h"

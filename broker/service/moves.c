@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The transfers of a plan, for people: what each node loses, and what will hold its pods.
+ * The transfers of a plan, for people: the loss of each node, and its blockers.
  */
 #include "base/input/json.h"
 #include "broker/service/service_parts.h"

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Reclaims as people order them: one order, with a portion for each pool of its cluster.  An order
- * that is given twice is one order; it can be listed, and ended before its time.
+ * Reclaims as people order them: one order has a portion for each pool of its cluster.  A repeated
+ * order is the same order; orders can be listed, and ended early.
  */
 #include "base/input/json.h"
 #include "base/text.h"

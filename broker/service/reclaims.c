@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Reclaims: nodes to production at once, against the plan.  A reclaim is a level that its pool
- * should have until a time; it is journaled, ends by itself, and the plan does the rest.
+ * Reclaims: nodes to production at once, against the schedules.  A reclaim is a number of nodes
+ * that its pool should have until a time.  It is journaled and ends by itself; plans include it.
  */
 #include "base/input/json.h"
 #include "base/log.h"

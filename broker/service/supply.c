@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which nodes replicas and quotas may count on: those that can be used and do not leave.
+ * The nodes that replicas and quotas may count on: those that can be used and do not leave.
  */
 #include "base/text.h"
 #include "broker/service/service_parts.h"

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Records of the journal that could not be read: set aside, named to people, and kept from harm.
- * A transfer among them keeps its claims, so its node and machine are left alone by everybody.
+ * Records of the journal that could not be read: they are set aside, reported in the status, and
+ * not acted on.  A transfer among them keeps its claims, so no other transfer takes its node and
+ * machine.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a person should know first: why nothing moves, who needs help, and what an earlier broker
- * left behind.
+ * The conditions that an operator should see first: why nothing moves, which transfers need help,
+ * and marks of an earlier broker.
  */
 #include "base/input/json.h"
 #include "base/text.h"

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * allocate --forecast: last week's arrivals are scaled, queue by queue and window by window, until
- * they need what the forecast's upper bound says.  An event, and a window that nothing can be
- * foretold of, is planned from last week as it was.
+ * they need what the forecast's upper bound says.  Events, and windows without a forecast, are
+ * planned from last week's demand.
  *
  * A stale forecast never shrinks production: when it is stale for a queue, and the plan has fewer
  * replicas of that queue in a window than the schedule file that is there, nothing is written.

@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What attempts at machines have taught: how the last ones to each pool went, and on which physical
- * hosts a machine never came to serve.  Kept in the journal, written in the batch that ends the
- * attempt.
+ * Results of attempts to create machines: those of the last attempts for each pool, and the
+ * physical hosts on which a machine never served.  Stored in the journal, in the batch that ends
+ * the attempt.
  *
- * Two things follow.  A pool whose last attempts failed is closed for scheduled moves for a while,
- * so that no second wave is torn down for machines that nobody can have.  And a machine that lands
- * on a host in quarantine is discarded before it serves, as long as attempts are left.
+ * They have two effects.  A pool whose last attempts failed is closed for scheduled moves for a
+ * while, so that no second wave of nodes is drained for machines that are not available.  And a
+ * machine on a host in quarantine is discarded before it serves, as long as attempts are left.
  */
 #pragma once
 

@@ -20,7 +20,7 @@
 enum {
     BACKOFF_FIRST_MS = 2 * SECOND_MS,
     BACKOFF_MAX_MS = 60 * SECOND_MS,
-    PAUSE_SHOWN_MS = 30 * SECOND_MS, /* shorter ones end before anybody reads of them */
+    PAUSE_SHOWN_MS = 30 * SECOND_MS, /* shorter ones end before a report is read */
     DENIED_BACKOFF_MS = 60 * SECOND_MS,
     REPEAT_MS = 10 * SECOND_MS, /* an accepted effect whose result does not show */
 };

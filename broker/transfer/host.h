@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * On which physical host the machine of the present attempt is, as its cloud tells.  Asked once a
- * machine runs; kept by this process only, because a restart can ask again.
+ * The physical host of the present attempt's machine, from its cloud.  It is read once a machine
+ * runs, and not stored, because a restart can read it again.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a missed deadline makes of a step that waits.
+ * The verdict for a step past its deadline.
  */
 #pragma once
 

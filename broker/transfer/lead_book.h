@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The lead times of all routes, in either direction, and what a transfer teaches: each step that
- * ends, the whole when its GPUs are handed over; what fails or is withdrawn took at least that
- * long.
+ * The lead times of all lead keys, in either direction.  A transfer adds the time of each step that
+ * ends, and the whole time when its GPUs are handed over.  A failed or withdrawn transfer counts as
+ * censored.
  */
 #pragma once
 

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How long something takes, learned from the last two hundred times.  One that was given up, or is
- * still going on, took longer than what was seen of it: it is censored, and counts as such
- * (Kaplan and Meier 1958) - left out, the slow ones would be missing among what was learned.
+ * The distribution of a duration, learned from the last two hundred values.  A transfer that failed
+ * or is still under way takes longer than the time so far: it counts as censored (Kaplan and Meier
+ * 1958).  Without censored values the slow cases would be missing.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Lead times on one route (a provider's machine type in a zone): how long a transfer takes from its
- * cordon until the GPUs can be used, as a whole and step by step.  Until there are enough of them
+ * Lead times of one lead key (a provider's machine type in a zone): the time of a transfer from its
+ * cordon until the GPUs can be used, as a whole and step by step.  Until there are enough values
  * the configured prior counts for the whole.
  */
 #pragma once

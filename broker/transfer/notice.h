@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The promise of the notice: between the moment a research node is seen with its departure time on
- * it and the first of its pods that is asked to leave, the configured notice passes.  Who says that
- * it is ready may leave sooner; an emergency is announced to nobody.
+ * The promise of the notice: after a research node was seen with its departure time, the configured
+ * notice passes before the first of its pods is asked to leave.  A node whose pods are all ready
+ * may leave sooner; a reclaim gives no notice.
  *
- * The promise is kept by the steps; it is counted here, at each first eviction, whatever step sent
- * it: evictions that came too soon, which must stay none, and those of emergencies.
+ * The steps keep the promise.  It is counted here at each first eviction, whatever step sent it:
+ * evictions that came too soon, which must stay 0, and those of reclaims.
  */
 #pragma once
 

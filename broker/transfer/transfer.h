@@ -31,7 +31,7 @@ struct transfer {
     char id[TRANSFER_ID_SIZE];
     char move[TRANSFER_ID_SIZE]; /* transfers decided together */
     char reason[TRANSFER_REASON_SIZE];
-    char held[TRANSFER_REASON_SIZE]; /* who asked for a later departure, and why; "": nobody */
+    char held[TRANSFER_REASON_SIZE]; /* who asked for a later departure, and why; "": no one did */
     enum transfer_state state;
     int step;        /* index into transfer_steps */
     bool is_undoing; /* on the way back from `step` */

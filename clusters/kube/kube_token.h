@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The bearer token of a session: fixed, read from a file that is renewed by somebody else, or
- * printed by the credential plugin that the kubeconfig names (client.authentication.k8s.io, v1 and
- * v1beta1).  A file is read again after half a minute at most: bound tokens are replaced about once
- * an hour, well before they end.  A plugin runs once at a time, and again a minute before what it
- * printed expires.
+ * The bearer token of a session: fixed, read from a file that another program renews, or printed by
+ * the credential plugin that the kubeconfig names (client.authentication.k8s.io, v1 and v1beta1).
+ * A file is read again after half a minute at most: bound tokens are replaced about once an hour,
+ * well before they end.  A plugin runs once at a time, and again a minute before what it printed
+ * expires.
  */
 #pragma once
 

@@ -134,7 +134,7 @@ static void on_group(void *context, const json_t *body, const struct error *err)
             error_because(&none, &kube_cause_no_group);
         err = &none;
     }
-    memset(&lookup->waiters, 0, sizeof lookup->waiters); /* whoever asks anew comes after these */
+    memset(&lookup->waiters, 0, sizeof lookup->waiters); /* later callers come after these */
     for (size_t i = 0; i < count; i++)
         waiters[i].done(waiters[i].context, lookup->version, err);
     mem_free(waiters);

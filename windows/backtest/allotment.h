@@ -1,9 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What is wanted of all queues' outlooks, at each level: the misses that are allowed are shared out
- * among the windows of all queues (windows/forecast/shares.h), anew with each plan, from what its
- * forecasts say.
+ * Distributes the allowed misses, at each level, over the windows of all queues
+ * (windows/forecast/shares.h), again for each plan, from its forecasts.
  */
 #pragma once
 

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * In rounds, each shared out among the threads: what is foretold of each queue; what single windows
- * need; the plans of all policies, levels and queues; their verdicts; and, once levels are chosen,
- * the verdicts on those.
+ * Runs in rounds, each distributed over the threads: the forecasts of each queue; the needs of
+ * single windows; the plans of all policies, levels and queues; their verdicts; and, once levels
+ * are chosen, the verdicts on those.
  */
 #include "windows/backtest/backtest.h"
 

@@ -1,15 +1,16 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A backtest: every policy plans week after week from what lies before it and is judged on the week
- * that came, by one judge on the same arrivals.  A policy with a parameter is run with each of its
- * levels (the frontier), and once more with the level that did best on the weeks before: the one
- * that leaves most to research of those that reached the wanted attainment there; failing that, the
+ * A backtest: every policy plans week by week from earlier data, and one judge replays the same
+ * actual arrivals for all.  A policy with a parameter is run with each of its levels (the
+ * frontier), and once more with the level that was best on the weeks before.  Best is the level
+ * with most research GPU-hours among those that reached the wanted attainment; if none did, the
  * safest.
  *
- * All queues run in one production cluster; their GPUs are packed into nodes.  A node that comes is
- * in transit for the lead time before it serves, one that goes for the time back after it; in
- * transit it counts for nobody.  Same input, same numbers, whatever the number of threads.
+ * All queues run in one production cluster; their GPUs are packed into nodes.  A node to production
+ * is in transit for the lead time before it serves, a node back for its own time after that; in
+ * transit it counts for neither side.  The same input gives the same numbers for any number of
+ * threads.
  */
 #pragma once
 

@@ -315,7 +315,7 @@ static double search_prices(struct bound *bound)
     return best;
 }
 
-/* With so many nodes nobody waits. */
+/* With so many nodes no request waits. */
 static int nodes_used(const struct bound *bound, const int *servers)
 {
     int most = 1;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the policies of a backtest know of one queue.  A policy is asked for weeks that it must not
- * see: each function here that looks at the past takes the moment before which it may look.
+ * The data of one queue for the policies of a backtest.  A policy must not see the weeks that it
+ * plans: each function here that reads past data takes the moment before which it may read.
  */
 #pragma once
 

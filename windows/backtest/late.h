@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How many requests of one slot are late if this slot has a given number of servers and all others
- * have servers without end.  Then nobody waits when the slot begins, and all who still wait when it
- * ends start at that moment: no other slot has to be replayed.
+ * How many requests of one slot are late if this slot has a given number of servers and all other
+ * slots have an unlimited number.  Then no request waits when the slot begins, and all that still
+ * wait when it ends start at that moment: no other slot has to be replayed.
  *
  *     late_begin(&late, &occurrence, wait_ms, plan_slots);
  *     do late_with(&late, DEMAND_LOW, servers, until); while (late_next(&late));
@@ -24,7 +24,7 @@ struct late { /* zeroed before the first segment */
     size_t room; /* leaves that there is memory for */
 };
 
-/* The first slot of a segment, with nobody busy. */
+/* The first slot of a segment, with all servers free. */
 void late_begin(struct late *late, const struct occurrence *occurrence, int64_t wait_ms,
                 size_t plan_slots);
 bool late_next(struct late *late); /* false behind the last */

@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What nobody can undercut who meets every target in the weeks judged, oracles included: node-hours
- * of production, as bound.h proves them of one queue.
+ * A lower bound on the node-hours of production for every policy that meets every target in the
+ * judged weeks, oracles included; bound.h proves it for one queue.
  *
  * A queue that is alone pays for moves of whole nodes, too: of whole groups, where its replicas are
- * larger than a node.  Where several share the nodes, what
- * one gives up another may take, and they fill nodes together: then each is bounded in servers and
- * without moves, and the sum holds.
+ * larger than a node.  If several queues share the nodes, one may use nodes that another gives up,
+ * and they fill nodes together.  Then each queue is bounded in servers and without moves, and the
+ * sum holds.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a plan cost and what it kept: GPU-hours and promises over the weeks that are judged.
+ * The cost of a plan in GPU-hours, and the targets that it met, over the judged weeks.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Why a window occurrence missed its target under a plan of sluice: a reason out of a table, from
- * what is known of it afterwards.
+ * Why a window occurrence missed its target under a plan of sluice: a reason from a table, by the
+ * facts known afterwards.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The state of a replay at one moment: who comes next in each class, and when the busy servers are
- * done.  Which server is which does not matter, since the one that is free first starts next.
+ * The state of a replay at one moment: the next request of each class, and when the busy servers
+ * finish.  The identity of servers does not matter, because the one that is free first starts next.
  */
 #pragma once
 

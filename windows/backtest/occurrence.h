@@ -19,7 +19,7 @@ struct occurrence_setup {
     size_t span_count;
     struct wall_time begin;
     size_t slots;     /* of the plan */
-    bool begins_idle; /* what came before a segment occupies nobody */
+    bool begins_idle; /* requests before a segment occupy no server */
 };
 
 struct done_times {

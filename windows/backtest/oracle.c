@@ -1,11 +1,12 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * First guess: as many servers in each slot as are busy on average when nobody waits, and a number
- * of their square roots more: the same chance of a wait everywhere.  From the guess or from the
- * smallest constant, whichever takes fewer server-hours, single servers are taken away, from long
- * blocks before short ones, those with the largest surplus first, and as long as the target is met.
- * What makes nobody late goes first, then what makes few late for each server-hour saved.
+ * First guess: the mean number of busy servers in each slot if no request waits, plus a multiple of
+ * its square root: the same probability of a wait everywhere.  Start from the guess or from the
+ * smallest constant, whichever takes fewer server-hours.  Then remove single servers while the
+ * target is met, from long blocks before short ones, those with the largest surplus first.
+ * Removals that make no request late come first, then those that make few late for each server-hour
+ * saved.
  */
 #include "windows/backtest/oracle.h"
 
@@ -31,7 +32,7 @@ struct refusal {
     struct rerun_reach reach;
     uint64_t kept; /* so many changes had been kept; 0: never refused */
     int64_t added; /* who would become late, at least */
-    bool is_lost;  /* somebody would go without */
+    bool is_lost;  /* a block would have no server */
 };
 
 struct oracle {

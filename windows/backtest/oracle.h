@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The oracle: servers for each slot of five minutes with which a queue meets its target in every
- * span and both classes, by someone who knows what will arrive.  It is found by descent and so only
- * nearly the fewest; bound.h says how few can suffice at best.  It never takes more server-hours
- * than the smallest constant number that meets the target.
+ * The oracle: a plan made with the actual arrivals known, of servers for each slot of five minutes
+ * with which a queue meets its target in every span and both classes.  It is found by descent, so
+ * it is only nearly optimal; bound.h gives the lower bound.  It never takes more server-hours than
+ * the smallest constant number that meets the target.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What `sluice` foretells of one queue and plans from it, week after week or night after night:
- * part of what is known of a queue (field.h).
+ * The forecasts of `sluice` for one queue and its plans from them, week by week or night by night:
+ * a part of a queue's data (field.h).
  *
  * A plan is searched exactly for the level that is asked for.  For the others, which only draw the
  * frontier, that number is multiplied by what the closed form asks for more or less.

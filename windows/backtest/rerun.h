@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The judge's replay (judge.h), taken up at any slot: what a change of some slots does to who waits
- * too long, in the time that the change can be felt.  The state at each slot's begin is kept, and a
- * trial ends where its state is again the one that is kept.
+ * The judge's replay (judge.h), started at any slot: the effect of a change of some slots on late
+ * requests, replayed only as long as the change has an effect.  The state at each slot's begin is
+ * kept, and a trial ends where its state is again the one that is kept.
  *
  *     rerun_plan(rerun, servers);
  *     const struct rerun_change change = { .first = 40, .count = 3, .servers = -1 };

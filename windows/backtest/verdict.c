@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What is made of verdicts: the levels that did best, and the numbers of the backtest.
+ * From verdicts to results: the best levels, and the figures of the backtest.
  */
 #include "windows/backtest/work.h"
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the cells of a demand file say: times, counts and priorities in the forms in which people
- * export them.  Pure functions of the text; what has two readings is refused.
+ * Parses the cells of a demand file: times, counts and priorities in many forms.  Pure functions of
+ * the text; an ambiguous text is refused.
  */
 #pragma once
 

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Rows whose times have no offset: what moments they are, in the time zone of the file.  The hour
- * that occurs twice in autumn is told apart by the order of the rows, which go through it once and
- * then again; where they do not, the row is refused.  So is a time of the hour that spring skips.
+ * The moments of rows whose times have no offset, in the time zone of the file.  In the hour that
+ * occurs twice in autumn the order of the rows decides: they must go through it once, and then
+ * again; otherwise the row is refused.  So is a time in the hour that spring skips.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Rows of one queue and class, packed: what a row differs by from the one before it, in two bytes
- * for most rows.  A file of many millions of rows fits into memory, each row with its line.
+ * Rows of one queue and class, packed: the difference of each row from the one before it, in two
+ * bytes for most rows.  A file of many millions of rows fits into memory, each row with its line.
  */
 #pragma once
 

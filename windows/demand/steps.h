@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How long the rows of a file count, from their times alone.  Exports change their step: what is
- * old is kept in steps of an hour or five minutes, what is new in minutes.  Each stretch of rows
- * that keeps one step is an era, and a row counts for the step of its era.
+ * The step of each row of a file, from the rows' times alone.  Exports change their step: old data
+ * has steps of an hour or five minutes, new data of a minute.  A run of rows with one step is an
+ * era, and a row counts for the step of its era.
  *
  * Most rows say what the step is.  Another one is believed where more rows in a row keep it than
  * chance would have it: of sparse minutes, too, several follow each other five minutes apart.

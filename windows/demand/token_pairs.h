@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How many tokens requests had, as they were measured: pairs of prompt and answer.  A request keeps
- * its prompt: long prompts and long answers may come together, which their means do not tell.
+ * Measured tokens of requests: pairs of prompt and answer.  A request keeps its prompt, because
+ * long prompts and long answers may be correlated.
  */
 #pragma once
 

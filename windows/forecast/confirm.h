@@ -1,10 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a replay makes of a forecast's servers.  They are those of a stationary closed form
- * (windows/queueing/estimate.h), which is above the replay where minutes burst; a forecast needs
- * only that all of its days are measured alike.  Who shows them to people multiplies them by this
- * ratio.
+ * The ratio of a replay's servers to a forecast's.  The forecast uses a stationary closed form
+ * (windows/queueing/estimate.h), which is above the replay if minutes burst; it only needs the same
+ * measure for all days.  Servers that are shown to people are multiplied by this ratio.
  */
 #pragma once
 

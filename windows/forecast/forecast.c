@@ -35,7 +35,7 @@ struct entry {
     struct forecast_occurrence *item;
     size_t window;
     bool is_learned;
-    double uppers[FORECAST_METHODS][BOUNDS]; /* of scores, when it was foretold */
+    double uppers[FORECAST_METHODS][BOUNDS]; /* of scores, when it was predicted */
 };
 
 /* What is known at an origin, from days before it. */

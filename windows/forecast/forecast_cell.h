@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a forecast (windows/forecast/forecast.h) is made from and of: one cell for each window of
- * the week, with the window's past occurrences and what is foretold of the next ones.
+ * The data of a forecast (windows/forecast/forecast.h): one cell for each window of the week, with
+ * the window's past occurrences and the predictions of the next ones.
  */
 #pragma once
 

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What is unknown of a window each time in the same place: a nightly restart of the exporter, an
- * hour of maintenance.  That is a habit of the queue and no gap of one occurrence, so that an
- * occurrence is held against the rest.
+ * Steps of a window that are unknown at the same time of every day: a nightly restart of the
+ * exporter, an hour of maintenance.  They are a habit of the queue and no gap of one occurrence, so
+ * an occurrence is compared with the other steps.
  *
  * A place is a time of day on the window's clock, in steps.  It is habitually unknown when it was
  * so on three quarters of the last eight occurrences that are known by half at least, the one that

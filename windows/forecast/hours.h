@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a queue's last hours lay over what is usual at their time: for plans that follow the day
- * (windows/forecast/forecast.h).  A window says what it needed when it is over; the hours say it on
- * the way.
+ * The difference of a queue's last hours from the usual need at their time: for plans that follow
+ * the day (windows/forecast/forecast.h).  A window's need is known when it is over; hours are known
+ * earlier.
  */
 #pragma once
 

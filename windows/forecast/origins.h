@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * When the plans of a setup are made, past ones and the next one, and what they are for: part of
- * windows/forecast/forecast.h.
+ * When the plans of a setup are made, past ones and the next one, and which days they cover: part
+ * of windows/forecast/forecast.h.
  */
 #pragma once
 

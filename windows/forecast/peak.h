@@ -1,13 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The cap: no plan holds much more than a queue ever needed at once, in any of its windows.  It
- * binds where the history is short and bounds are wide.
+ * The cap: no plan holds much more than the greatest need of a queue so far, over all its windows.
+ * It matters if the history is short and bounds are wide.
  *
- * The cap is itself missed: on the days that pass all those before them by more than the margin.
- * So it stands as it is only for bounds that may be missed as often as that; for safer ones it
- * rises with the root of the ratio (as records of a law with a tail of second power do).  Where
- * three of the last seven days were records the level shifts or grows, and there is no cap.
+ * The cap itself is missed on days that exceed all earlier days by more than the margin.  So it
+ * applies unchanged only to bounds that may be missed as often as that.  For safer bounds it rises
+ * with the square root of the ratio (as records of a distribution with a power-law tail of exponent
+ * two do).  If three of the last seven days were records, the level shifts or grows, and there is
+ * no cap.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What an occurrence of a window may need, from those that were over when day `origin` began: part
- * of windows/forecast/forecast.h.  Needs, and levels as logarithms of them.
+ * The predicted need of a window occurrence, from those that were over when day `origin` began:
+ * part of windows/forecast/forecast.h.  Needs, and levels as logarithms of them.
  */
 #pragma once
 

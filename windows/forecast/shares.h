@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How the misses that an attainment allows are shared out among queues and windows.  A bound that
- * the same share of days may miss everywhere costs most where days differ most and windows are
- * long; there a miss saves more than elsewhere.  So each cell (a window of a queue) gets the share
- * at which one more miss would save as much as in any other: the least capacity for all cells
- * together, with as many misses to be expected as are allowed.
+ * Distributes the misses that an attainment allows over queues and windows.  A bound with the same
+ * share of misses everywhere costs most in windows that are long and whose days differ most; a miss
+ * saves most there.  So each cell (a window of a queue) gets the share at which one more miss would
+ * save as much as in any other cell.  This gives the least capacity for all cells together at the
+ * allowed number of expected misses.
  */
 #pragma once
 

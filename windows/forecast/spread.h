@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How far apart a queue's days lie, in logarithms of what they needed: what tells how wide a bound
- * has to be while no day has been scored yet.
+ * The variance of a queue's days, in logarithms of their needs: it gives the width of a bound while
+ * no day has been scored yet.
  */
 #pragma once
 

@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Whether what is known at the end of the demand still bears a forecast: part of
- * windows/forecast/forecast.h.
+ * Whether the end of the demand still supports a forecast: part of windows/forecast/forecast.h.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which requests arrive in which span: how many of each class come before its begin and before its
- * end.  Known as far as chunks of arrivals have been marked, in the order of time.
+ * The requests of each span: how many of each class arrive before its begin and before its end.
+ * Known up to the chunks of arrivals that were marked, in the order of time.
  */
 #pragma once
 

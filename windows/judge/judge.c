@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * All plans walk the same arrivals side by side, slot by slot.  A plan under which nobody waits is
- * not replayed: the offered load (offered.h) says what it does.  It leaves that way in the first
- * slot that has fewer servers than are busy there, and is back on it when the same requests are
- * done at the same times.
+ * All plans are replayed together on the same arrivals, slot by slot.  A plan without waiting
+ * requests is not replayed: it behaves as the offered load (offered.h).  It differs from the first
+ * slot that has fewer servers than are busy there, until the same requests finish at the same times
+ * again.
  *
  * Only waits above zero are kept, with the index of their request: a span's waits are a stretch of
  * them, which is judged and forgotten as soon as all of the span have started.
@@ -316,7 +316,7 @@ static void begin_segment(struct court *court)
     }
 }
 
-/* Nobody comes any more, and all who wait start. */
+/* No more requests arrive, and all waiting ones start. */
 static void drain(struct court *court, struct bench *bench, int64_t slot)
 {
     uint64_t begin = slot_end(court, slot - 1);

@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The judge of a backtest: recorded arrivals against servers that come and go.  As the exact replay
- * (windows/queueing/replay.h), but with a number of servers for each slot of five minutes.  Where
- * they become fewer, idle ones leave first, then those that are done first: nobody is interrupted,
- * and nobody new starts before fewer are busy than there are servers.  Who waits at the end of a
- * span waits on in the next one.
+ * The judge of a backtest: recorded arrivals against a changing number of servers.  As the exact
+ * replay (windows/queueing/replay.h), but with a number of servers for each slot of five minutes.
+ * If the number falls, idle servers leave first, then those that finish first.  No request is
+ * interrupted, and none starts while as many servers are busy as the slot has.  A request that
+ * waits at the end of a span still waits in the next one.
  *
- * Where a server is a replica of an engine (windows/servers/engine.h), those with least to do leave
- * first (batch_resize()): they end what runs in them, and what waited in them goes to the others.
+ * If a server is a replica of an engine (windows/servers/engine.h), those with the least work leave
+ * first (batch_resize()): their running requests finish, and their waiting ones go to the others.
  *
  * Requests belong to the span (the unbroken stretch of a window) in which they arrive.
  */
@@ -42,7 +42,7 @@ struct judge_score {
     double wait_s[DEMAND_CLASSES];      /* at the percentile */
     double ttft_s[DEMAND_CLASSES];      /* likewise, where there is such a target; otherwise 0 */
     double itl_s[DEMAND_CLASSES];
-    bool is_met; /* all of both classes; true where nobody arrives */
+    bool is_met; /* all of both classes; true if no request arrives */
 };
 
 /* Of the worse class. */

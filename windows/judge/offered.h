@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The offered load: who is busy when, if there were servers without end, so that nobody waits.  It
- * is the same for all plans.  A plan with enough servers goes the same way as long as it has no
- * fewer than were ever busy at once, and need not be replayed where it does.
+ * The offered load: the busy servers over time with an unlimited number of servers, so that no
+ * request waits.  It is the same for all plans.  A plan that always has at least this many servers
+ * behaves the same, and need not be replayed.
  */
 #pragma once
 

@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Servers that come and go, of which only those are in the winner tree (servers.h) that have had
- * work: the others have been idle since the last change.  A plan of thousands for a burst then
- * costs no more than the few that are busy.
+ * A changing number of servers.  Only servers that had work are in the winner tree (servers.h); the
+ * others have been idle since the last change.  So a plan of thousands of servers for a burst costs
+ * no more than the few busy ones.
  *
- * Whoever finds that the first of the tree would start later than somebody idle can calls
- * staff_grow() and looks again.
+ * A caller that finds the first of the tree later than an idle server calls staff_grow() and reads
+ * again.
  */
 #pragma once
 

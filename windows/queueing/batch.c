@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Two kinds of events in the order of time: somebody arrives, somebody ends.  An arrival at the
- * moment of an end goes before it, as with one request at a time: who starts then is chosen among
- * all that are there.
+ * Two kinds of events in the order of time: an arrival and an end.  An arrival at the moment of an
+ * end is processed first, as with one request at a time: the next start is chosen among all
+ * requests that are there.
  */
 #include "windows/queueing/batch_state.h"
 #include "windows/servers/service_time.h"

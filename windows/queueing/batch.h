@@ -3,14 +3,14 @@
  *
  * Replicas of an engine behind a router, exactly, request by request: the same arrivals and the
  * same lengths in the order of starts as the replay of one request at a time (replay.h).  An event
- * costs a search among those that run in one replica and a match among the replicas.
+ * costs a search among the running requests of one replica, and a comparison among the replicas.
  *
- * Of two classes the high one starts first and interrupts nobody.  A prompt holds its replica up
- * for its prefill when it starts: nobody gets a token meanwhile, and the time that several owe adds
- * up.  That is what chunks of prompts cost those that run, all in all.  A prompt of several chunks
- * stays an iteration longer for each after the first.  For its first token a request waits besides
- * for the end of the iteration that runs, and for the prompts before its own, each chunk of which
- * takes an iteration.
+ * With two classes the high one starts first, and interrupts no request.  When a request starts,
+ * its replica pauses for its prefill: no request gets a token meanwhile, and several pauses add
+ * up.  In total this is the cost of chunked prompts for the running requests.  A prompt of several
+ * chunks stays one iteration longer for each chunk after the first.  Before its first token a
+ * request also waits for the end of the current iteration, and for the prompts before its own, one
+ * iteration for each chunk.
  *
  * Only + - * / and comparisons take part, so the same seed gives the same bytes everywhere.  Times
  * are ticks (1 us) with a fraction; what is told of them is rounded up to the tick.

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Moments at which nobody arrives or ends: a batch begins, its number of replicas changes, somebody
- * asks who waits.
+ * Operations between arrivals and ends: a batch begins, its number of replicas changes, a caller
+ * asks for the waiting requests.
  */
 #include "windows/queueing/batch_state.h"
 
@@ -120,7 +120,7 @@ void batch_begin(struct batch *batch, double now)
 
 struct rank {
     int running;
-    double rest; /* until the last of them ends, if nobody else does */
+    double rest; /* until the last of them ends, if no other does */
     unsigned replica;
 };
 

@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What runs in the replicas when a segment begins.  The arrivals of the time before it go through
- * the same replicas; those that still run stay, those that wait are dropped: the window before had
- * its own replicas and met its target, so nobody waits.  Where the steps before are unknown, the
- * segment's first step stands for them.
+ * The running requests when a segment begins.  The arrivals of the time before are replayed on the
+ * same replicas; running requests stay, waiting ones are dropped, because the window before had its
+ * own replicas and met its target.  If the steps before are unknown, the segment's first step is
+ * used in their place.
  *
- * That time is as long as the longest request of a full batch takes, at most eight times the
- * mean, or as often what remains of one that runs where that is more.
+ * That time is the longest time of a request in a full batch, at most eight times the mean, or
+ * eight times the mean remaining time of a running request if that is more.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Up to which rate hardly a request waits for a slot at all, by the closed form of an engine: what
- * negligible.h rests on where a server is a replica.
+ * The rate up to which waiting for a slot is negligible, by the closed form of an engine: used by
+ * negligible.h if a server is a replica.
  */
 #pragma once
 

@@ -1,10 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The replay of replay.h where a server is a replica of an engine: what its functions do then.
- * Targets may also be on the time until the first token and on the time per token; a number passes
- * when both classes meet all of them.  Segments are independent, so that a verdict begins with
- * those of the highest load.
+ * The functions of replay.h if a server is a replica of an engine.  Targets may also be on the time
+ * until the first token and on the time per token; a number passes when both classes meet all
+ * targets.  Segments are independent, so a verdict begins with those of the highest load.
  */
 #pragma once
 

@@ -44,7 +44,7 @@ struct batch {
     double *next; /* when each replica's next one ends */
     struct batch_loads loads;
     struct batch_line lines[DEMAND_CLASSES]; /* of all replicas in one, or while there is none */
-    ARRAY(struct waiting) pool;              /* item 0 is nobody */
+    ARRAY(struct waiting) pool;              /* item 0 is no request */
     uint32_t free;
     size_t waiting;
     struct engine_draw draw; /* of lengths */

@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A quick estimate of waits under demand that varies: each step as a stationary system at the load
- * that the arrivals up to then leave behind (the modified offered load).  It takes
- * a burst of a minute for one without end, and is 5 % (negligible) to 130 % (wild minutes) above
- * the search by replay: where that begins, and by which scarce machines are shared.  Never what
- * decides; windows/queueing/transient.h is nearer.
+ * A quick estimate of waits under varying demand: each step is a stationary system at the load that
+ * earlier arrivals leave behind (the modified offered load).  It treats a burst of a minute as
+ * permanent, so it is 5 % (steady minutes) to 130 % (bursty minutes) above the search by replay.
+ * It gives the search its start, and ranks queues that share scarce machines.  It never decides
+ * alone; windows/queueing/transient.h is more accurate.
  *
  * Engines (engine.h) are stationary by windows/servers/engine_wait.h; what they are held to beside
  * the wait is not looked at.

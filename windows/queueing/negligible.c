@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * At a load of a, waits with c servers fall off as exp(-(c - a) t / s), s the mean service time: of
- * those who wait at all, and as if that were everybody.  Services that vary otherwise than
- * exponentially change the time constant by (1 + cv^2) / 2.
+ * At a load of a, the tail of waits with c servers is exp(-(c - a) t / s), s the mean service time,
+ * given that a request waits; it is used as if every request waited.  A cv other than 1 changes the
+ * time constant by (1 + cv^2) / 2.
  */
 #include "windows/queueing/negligible.h"
 

@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Where a number of servers is so much more than the load that hardly a request waits at all and,
- * by the closed form, not one of ten thousand of those that may wait longer than the target comes
- * then: a search leaves such stretches out, and what follows one begins so early that what was
- * served then has ended.  Never where a segment begins: what was before it may keep all servers
- * busy.  Of engines nothing is left out where there is a target on the first token or on the time
- * per token, which may be missed by requests that do not wait.  For looking: replay_passes() and
- * its like leave nothing out.
+ * Stretches in which waiting is negligible: the servers exceed the load by so much that, by the
+ * closed form, they hold less than one in ten thousand of the allowed late requests.  A search
+ * leaves such stretches out.  The replay after one begins early enough that earlier services have
+ * ended.  A segment's begin is never left out, because earlier requests may keep all servers busy.
+ * Of engines nothing is left out where there is a target on the first token or on the time per
+ * token, which may be missed by requests that do not wait.  For looking: replay_passes() and its
+ * like leave nothing out.
  */
 #pragma once
 

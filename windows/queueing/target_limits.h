@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a target means to the closed forms, which know of waits and of how many requests run: limits
- * of the wait, and of the rate that a replica of an engine may get so that tokens come in time.
+ * Converts targets for the closed forms, which compute waits and the number of running requests:
+ * limits of the wait, and of the rate at which a replica of an engine meets its token targets.
  *
  * The rates are rules of thumb.  Against the search (six engines, 4 to 22 replicas, targets at 90
  * and 98 %) estimates are two replicas off at most; where prompts take longer than an iteration and

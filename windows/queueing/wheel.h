@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The replay in ticks: the same arrivals, the same services in the same order of starts, each
- * moment known to a tick only.  Then only numbers matter, not persons: servers become free by a
- * ring of counts, and how many waited too long follows from how many wait.  The cost of a request
- * does not depend on the number of servers, and no arrival is sorted.
+ * The replay in ticks: the same arrivals and services in the same order of starts, with times
+ * rounded to ticks.  Single requests need not be followed: a ring of counts gives the servers that
+ * become free, and the number of waiting requests gives the number of late ones.  The cost of a
+ * request does not depend on the number of servers, and no arrival is sorted.
  *
  * A tick is the target divided by a number and a half: rounding moves as many waits over the limit
  * as under it.  The count of violations is near the exact one, never certain: it says where a

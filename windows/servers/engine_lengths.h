@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Making an engine: how many tokens its requests have, by a law or as they were measured.  Tokens
- * are whole numbers, and an answer has one at least.  A measured request keeps its prompt: long
- * prompts and long answers may come together, which their means do not tell.
+ * Makes an engine with the tokens of its requests, by a law or measured.  Tokens are whole numbers,
+ * and an answer has one at least.  A measured request keeps its prompt, because long prompts and
+ * long answers may be correlated.
  *
  *     struct engine *engine = engine_new_by_law(&law, &(struct engine_tokens){ 1000, 250, 1 });
  *     shape = service_shape_of_engine(engine, "configuration", err);

@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Requests of the day are others than those of the night: where a log tells when each came, lengths
- * are drawn from those of their time.  Periods follow each other without a gap.  Each has enough
- * requests for a table of its own and is no shorter than PERIOD_MS: bursts of a few minutes are
- * chance, which a plan for other days may not count on.
+ * Requests of the day differ from those of the night: if a log has the time of each request,
+ * lengths are drawn from those of the same period.  Periods follow each other without a gap.  Each
+ * has enough requests for a table of its own and is no shorter than PERIOD_MS: bursts of a few
+ * minutes are chance, which a plan for other days may not count on.
  *
  * A period is called by a number.  ENGINE_WHOLE is the table of all lengths: of times outside the
  * log, and of all times where there are no periods.  Closed forms know only that one.

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Whether the instances of a table are of one kind: each is fitted by itself, and their iterations
- * are compared at the mean batch of all.
+ * Whether the instances of a table are alike: each is fitted by itself, and their iterations are
+ * compared at the mean batch of all.
  */
 #pragma once
 

@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What is known of how long a worker takes for a request: a mean and a law, or what was measured,
- * as parts of the requests that took between two times.  Within a part every time is equally
- * likely; where the mean is known better than the parts tell it, all times are scaled to it.
+ * The distribution of a service time: a mean and a law, or measurements as parts of the requests
+ * between two times.  Times are uniform within a part; if the mean is known more accurately than by
+ * the parts, all times are scaled to it.
  *
- * Where a replica is an engine that serves many requests at once, the shape carries it: the times
- * are then those of requests alone in it, or, in the short form, of requests in a full batch.
+ * If a replica is an engine that serves many requests at once, the shape has this engine.  The
+ * times are then those of a request alone in it or, in the short form, in a full batch.
  */
 #pragma once
 

@@ -42,7 +42,7 @@ struct question {
     const struct node *node; /* NULL: not in the snapshot */
     const struct selection *selection;
     struct text *text;   /* the sentence, when the answer is yes */
-    int64_t expected_ms; /* until it is gone, at most; -1: nobody knows */
+    int64_t expected_ms; /* until it is gone, at most; -1: unknown */
 };
 
 static const struct share *share_of(const struct leaving *leaving, const struct budget *budget);

@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What will keep a node's pods from leaving, said before the first of them is asked, and for how
- * long.  Pure: it compares what the snapshot shows with the time that there is, and takes in what
- * a server answered to a dry run where the numbers alone cannot tell.
+ * What will delay a node's pods, and for how long; known before the first eviction.  Pure: it
+ * compares the snapshot with the available time, and adds the answers to eviction dry runs where
+ * they cannot be computed.
  *
- * "slow" ends by itself, sooner or later than the deadline; "never" says that no eviction will do
- * it and the pod goes by a forced delete at its own deadline; "note" delays nothing, but somebody
- * loses something by it.
+ * "slow": the pod leaves by itself, before or after the deadline.  "never": no eviction can
+ * succeed, and the pod is deleted at its own deadline.  "note": nothing is delayed, but some work
+ * is lost.
  */
 #pragma once
 

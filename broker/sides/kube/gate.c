@@ -192,7 +192,8 @@ void gate_leave(struct gate *gate, const struct config_cluster *cluster, struct 
 {
     int64_t wait_ms = BUDGET_BACKOFF_MS;
 
-    require(gate_of(gate, cluster)->in_flight > 0); /* whoever leaves has entered */
+    require(gate_of(gate, cluster)->in_flight > 0); /* each answer belongs to an eviction that was
+                                                       sent */
     gate_of(gate, cluster)->in_flight--;
     if (err)
         gate_slow(gate, cluster, err);

@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The gate before evictions, one for each cluster: as many at once as the server likes, but one at
- * a time for each disruption budget, and none that the budget's own status says it would refuse.
+ * The budget queues of a cluster's evictions.  A limited number of evictions is under way at once,
+ * one at a time for each disruption budget, and none that the budget's status would refuse.
  *
- * What a refusal slows depends on who refused: a budget slows the pods that it selects, an
- * overloaded server slows its cluster, and nobody slows another cluster.  The gate keeps nothing
- * that matters after a restart: what it forgets costs one refused request.
+ * A refusal by a budget delays the pods that it selects; an overloaded server delays its cluster;
+ * no refusal delays another cluster.  The queues are not stored: after a restart a lost entry costs
+ * one refused request.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * When the Node of a new machine may serve.  Pure: what was seen goes in, what is missing comes
- * out, in words and with numbers, all of it at once: whoever reads it can act.
+ * When the Node of a new machine may serve.  Pure: from the snapshot it computes all missing
+ * conditions, in words and with numbers, so that an operator can act on them.
  */
 #pragma once
 

@@ -27,7 +27,7 @@ enum {
 enum sight {
     OWNER_UNSEEN, /* to be read */
     OWNER_SEEN,
-    OWNER_GONE,    /* deleted, or made anew: not the one that was stopped */
+    OWNER_GONE,    /* deleted, or made again: not the suspended one */
     OWNER_REFUSED, /* the server did not let us in time, or the kind does not know the way */
 };
 
@@ -46,7 +46,7 @@ struct suspension {
     enum sight sight;
     struct owner owner; /* as seen */
     bool is_under_way;
-    bool is_ending; /* nobody wants it any more */
+    bool is_ending; /* no transfer wants it any more */
     int failures;
     int64_t not_before_ms;
     int64_t asked_ms;   /* since when a transfer waits for it */

@@ -45,7 +45,7 @@ enum fault sim_fault_of_name(const char *name); /* FAULT_COUNT: no such fault */
 struct scenario_cluster {
     const char *name;
     bool is_production;
-    int64_t ahead_ms; /* its API server's clock, of everybody else's */
+    int64_t ahead_ms; /* its API server's clock, relative to all others */
 };
 
 struct scenario_reservation {

@@ -29,8 +29,8 @@ int suspensions_load(struct suspensions *suspensions, struct error *err)
     __attribute__((warn_unused_result));
 
 /* Whether the pod, on a node that the transfer drains, may be evicted now.  If not, its gang is
-   being suspended, and *ret_why describes this until the next call.  It never delays for longer
-   than a minute; in a reclaim for seconds. */
+   being suspended, and *ret_why describes this until the next call.  The search for the owner, the
+   request and the owner's delete delay it by 30 s each at most; in a reclaim by 5 s each. */
 bool suspend_is_settled(struct suspensions *suspensions, struct transfer *transfer,
                         const struct pod *pod, const char **ret_why);
 

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "broker/config/config_tables.h"
+#include "providers/kinds.h"
 #include "windows/calendar/calendar.h"
 #include "windows/servers/engine_lengths.h"
 
@@ -168,6 +169,8 @@ static int read_sections(struct config *config, const struct config_file *file, 
                                      &config->provider_count, err);
     if (!config->providers)
         return -1;
+    for (size_t i = 0; i < config->provider_count; i++) /* it reads the keys of its pools */
+        config->providers[i].kind = provider_kind_find(config->providers[i].own.kind->name);
     config->pools = section_read(config, CONFIG_POOLS, file->pools, &config->pool_count, err);
     if (!config->pools)
         return -1;

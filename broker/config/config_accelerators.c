@@ -15,11 +15,10 @@ enum { GPUS_MOST = 1024 };
 /* "example.com/npu", or a driver's "npu.example.com". */
 static bool is_resource(const char *name)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                  "._-/";
+    size_t length = strlen(name);
 
-    return strspn(name, letters) == strlen(name) && strchr(name, '.') && name[0] != '/' &&
-           name[strlen(name) - 1] != '/';
+    return config_is_name(name, length) && strchr(name, '.') && name[0] != '/' &&
+           name[length - 1] != '/';
 }
 
 int config_read_accelerators(struct config *config, const struct yaml_node *section,

@@ -10,7 +10,7 @@
 #include "base/text_items.h"
 #include "broker/config/config_tables.h"
 #include "clusters/cluster.h"
-#include "providers/kinds.h"
+#include "providers/provider.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static const struct yaml_node *place_below(const struct config *config, const ch
     return node ? node : outer ? outer : root;
 }
 
-static bool is_label_part(const char *chars, size_t length)
+bool config_is_name(const char *chars, size_t length)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                   "._-/";
@@ -54,8 +54,8 @@ static int check_top(const struct config *config, struct error *err)
     const char *label = config->ephemeral_label;
     size_t key_length = strcspn(label, "=");
 
-    if (label[key_length] != '=' || !is_label_part(label, key_length) ||
-        !is_label_part(label + key_length + 1, strlen(label + key_length + 1)))
+    if (label[key_length] != '=' || !config_is_name(label, key_length) ||
+        !config_is_name(label + key_length + 1, strlen(label + key_length + 1)))
         return yaml_error(err, place_below(config, NULL, "ephemeral_label"),
                           "expected a label as key=value, found \"%s\"", label);
     if (config->guard.fresh_ms < config->poll_ms)
@@ -74,7 +74,7 @@ static bool is_label_list(const char *list)
     size_t length = 0;
 
     while (text_items_next(&list, &item, &length))
-        if (!is_label_part(item, length))
+        if (!config_is_name(item, length))
             return false;
     return length > 0;
 }
@@ -83,10 +83,10 @@ static int check_victims(const struct config *config, struct error *err)
 {
     const struct config_victims *victims = &config->victims;
 
-    if (!is_label_part(victims->checkpoint, strlen(victims->checkpoint)))
+    if (!config_is_name(victims->checkpoint, strlen(victims->checkpoint)))
         return yaml_error(err, place_below(config, "victims", "checkpoint_annotation"),
                           "expected an annotation's key, found \"%s\"", victims->checkpoint);
-    if (victims->team && !is_label_part(victims->team, strlen(victims->team)))
+    if (victims->team && !config_is_name(victims->team, strlen(victims->team)))
         return yaml_error(err, place_below(config, "victims", "team_label"),
                           "expected a label's key, found \"%s\"", victims->team);
     if (!is_label_list(victims->blocks))
@@ -273,8 +273,6 @@ static int check_floor(const struct config *config, size_t at, struct error *err
 
 static int check_pools(struct config *config, struct error *err)
 {
-    for (size_t i = 0; i < config->provider_count; i++)
-        config->providers[i].kind = provider_kind_find(config->providers[i].own.kind->name);
     for (size_t i = 0; i < config->pool_count; i++)
         if (resolve_pool(config, i, &config->pools[i], err) < 0 ||
             check_pool_differs(config, i, err) < 0 || check_floor(config, i, err) < 0)

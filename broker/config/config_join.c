@@ -6,20 +6,17 @@
  */
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/text_items.h"
 #include "broker/config/config_tables.h"
 
 #include <string.h>
 
-static const char separators[] = ", ";
-
-/* Characters of label and taint keys and of DaemonSet names; one slash at most. */
+/* A key of a label or taint, or a DaemonSet as NAMESPACE/NAME: one slash at most. */
 static bool is_key(const char *item, size_t length, bool needs_slash)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                  "._-/";
     const char *slash = memchr(item, '/', length);
 
-    if (length == 0 || strspn(item, letters) < length)
+    if (!config_is_name(item, length))
         return false;
     if (!slash)
         return !needs_slash;
@@ -32,20 +29,17 @@ static int check_list(const struct config *config, const char *key, const char *
 {
     const struct yaml_node *join = yaml_get(yaml_root(config->document), "join");
     bool needs_slash = text_equal(key, "daemons");
-    const char *at = list;
+    bool is_good = !list || list[0] != '\0';
+    const char *rest = list;
+    const char *item;
+    size_t length;
 
-    if (!list)
-        return 0;
-    do {
-        size_t length = strcspn(at, separators);
-
-        if (!is_key(at, length, needs_slash))
-            return yaml_error(err, yaml_get(join, key),
-                              "expected %s with commas between them, found \"%s\"", expected, list);
-        at += length;
-        at += strspn(at, separators);
-    } while (*at != '\0');
-    return 0;
+    while (is_good && text_items_next(&rest, &item, &length))
+        is_good = is_key(item, length, needs_slash);
+    return is_good
+               ? 0
+               : yaml_error(err, yaml_get(join, key),
+                            "expected %s with commas between them, found \"%s\"", expected, list);
 }
 
 int config_check_join(const struct config *config, struct error *err)

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "broker/config/config_tables.h"
-#include "providers/kinds.h"
+#include "providers/provider.h"
 
 #include <string.h>
 
@@ -71,7 +71,7 @@ const struct settings_kind *config_kind_of_pool(const struct config *config,
     if (!node || yaml_text(node, &name, err) < 0)
         return NULL;
     provider = config_resolve(config, CONFIG_PROVIDERS, name, node, err);
-    return provider ? &provider_kind_find(provider->own.kind->name)->pool : NULL;
+    return provider ? &provider->kind->pool : NULL;
 }
 
 /* A key that only other kinds know: says which. */

@@ -106,6 +106,10 @@ void config_name_kinds(settings_kinds_fn kinds, struct text *out);
 /* The length of the title's part that names one entry: "pool" of "pools.NAME". */
 int config_singular_length(const struct config_table *table);
 
+/* Whether it is made of characters that keys of labels and names in Kubernetes have, one at least.
+   config_check.c */
+bool config_is_name(const char *chars, size_t length);
+
 /* The lists of `join`.  config_join.c */
 int config_check_join(const struct config *config, struct error *err)
     __attribute__((warn_unused_result));

@@ -11,6 +11,7 @@
 #include "base/url.h"
 #include "clusters/cluster_session.h"
 #include "clusters/field_manager.h"
+#include "clusters/kube/kube_list.h"
 
 enum {
     READ_TIMEOUT_MS = 15 * SECOND_MS,
@@ -248,17 +249,16 @@ void cluster_read_pods(struct cluster *cluster, const char *node_name, const cha
 {
     owned(chars) char *selector = text_format("spec.nodeName=%s", node_name);
     owned(chars) char *first = url_format("/api/v1/pods?fieldSelector=%s&limit=500", selector);
-    owned(chars) char *rest = continue_token ? url_format("&continue=%s", continue_token) : NULL;
-    owned(chars) char *target = text_format("%s%s", first, rest ?: "");
+    owned(chars) char *target = kube_list_page(first, continue_token);
     send_read(cluster, target, LIST_TIMEOUT_MS, done, context);
 }
 
 void cluster_read_attachments(struct cluster *cluster, const char *continue_token,
                               cluster_done_fn done, void *context)
 {
-    owned(chars) char *rest = continue_token ? url_format("&continue=%s", continue_token) : NULL;
-    owned(chars) char *target = text_format("/apis/storage.k8s.io/v1/volumeattachments?limit=500%s",
-                                            rest ?: "");
+    owned(chars) char *target = kube_list_page(
+        "/apis/storage.k8s.io/v1/volumeattachments?limit=500", continue_token);
+
     send_read(cluster, target, LIST_TIMEOUT_MS, done, context);
 }
 

@@ -167,6 +167,14 @@ static void on_item(void *context, const json_t *item)
         kube_objects_fail(page->objects, &err);
 }
 
+char *kube_list_page(const char *first, const char *token)
+{
+    owned(chars) char *rest = token ? url_format("&continue=%s", token) : NULL;
+
+    require(strstr(first, "limit="));
+    return text_format("%s%s", first, rest ?: "");
+}
+
 static void ask_page(void *context)
 {
     struct kube_list *list = context;
@@ -176,9 +184,8 @@ static void ask_page(void *context)
         return;
     page->token = steal(&list->token);
     page->objects = kube_objects_of_list(list->request.members, on_head, on_item, page);
-    owned(chars) char *rest = page->token ? url_format("&continue=%s", page->token) : NULL;
-    owned(chars) char *target = text_format("%s?limit=%d%s", list->request.path, PAGE_ITEMS,
-                                            rest ?: "");
+    owned(chars) char *first = text_format("%s?limit=%d", list->request.path, PAGE_ITEMS);
+    owned(chars) char *target = kube_list_page(first, page->token);
     struct kube_call call = {
         .verb = KUBE_STREAM,
         .priority = HTTP_INVENTORY,

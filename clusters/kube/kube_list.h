@@ -34,5 +34,10 @@ struct kube_list *kube_list_new(struct kube_session *session,
                                 const struct kube_list_request *request)
     __attribute__((returns_nonnull, warn_unused_result));
 
+/* The target of one page.  first: the target of the first page, with its limit; token: what the
+   page before gave to go on with, NULL: none.  The caller frees it. */
+char *kube_list_page(const char *first, const char *token)
+    __attribute__((returns_nonnull, warn_unused_result));
+
 /* Ends what is in flight; on_end is not called. */
 void kube_list_free(struct kube_list *list);

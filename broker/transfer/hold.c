@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Steps hold and cordon: what is waited for before a node is closed, and before it is emptied.  How
- * it is told and closed is its side's.
+ * Steps announce, hold and cordon: what is waited for before a node is closed, and before it is
+ * emptied.  How it is told and closed is its side's.
  */
 #include "broker/transfer/notice.h"
 #include "broker/transfer/runner.h"
@@ -77,19 +77,40 @@ static bool is_kept(struct runner *runner, struct transfer *transfer)
     return true;
 }
 
+enum verdict step_announce(struct runner *runner, struct transfer *transfer)
+{
+    const struct side_origin *side = side_origin(runner, transfer);
+    enum verdict verdict = side->check(runner, transfer);
+    const struct node *node = side_leaving_node(runner, transfer);
+
+    if (verdict != STEP_DONE || transfer->is_emergency)
+        return verdict;
+    require(node);
+    if (side_is_marked(node, transfer) && notice_begin(runner, transfer) < 0)
+        return STEP_WAIT;
+    if (side_is_told(node, transfer))
+        return STEP_DONE;
+    transfer_wait_for(transfer, "the announcement to show on the node");
+    side->announce(runner, transfer, node);
+    return STEP_WAIT;
+}
+
 enum verdict step_hold(struct runner *runner, struct transfer *transfer)
 {
     const struct side_origin *side = side_origin(runner, transfer);
     enum verdict verdict = side->check(runner, transfer);
+    const struct node *node = side_leaving_node(runner, transfer);
 
     if (verdict != STEP_DONE)
         return verdict;
+    require(node);
     if (notice_follow(runner, transfer) < 0)
         return STEP_WAIT;
     if (transfer->is_emergency || is_over(runner, transfer) || move_is_ready(runner, transfer))
         return is_kept(runner, transfer) || waits_for_quotas(runner, transfer) ? STEP_WAIT
                                                                                : STEP_DONE;
-    side->tell(runner, transfer);
+    if (!side_is_told(node, transfer)) /* the departure has changed */
+        side->announce(runner, transfer, node);
     wait_for_notice(runner, transfer);
     return STEP_WAIT;
 }

@@ -53,13 +53,11 @@ bool step_may_be_released(const struct runner *runner, const struct transfer *tr
    two is wrong, and believing the list would delete the pods of a running machine. */
 static bool is_in_doubt(const struct runner *runner, const struct transfer *transfer)
 {
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
-    const struct node *node = map_get(snapshot->nodes, transfer->node);
+    const struct node *node = side_leaving_node(runner, transfer);
 
     if (effect_may_have_happened(effect_find(transfer, &effect_remove, transfer->instance)))
         return false;
-    return !snapshot->is_known ||
-           (node && text_equal(node->uid, transfer->node_uid) && node->is_ready);
+    return !side_origin_snapshot(runner, transfer)->is_known || (node && node->is_ready);
 }
 
 /* The list may be old: a machine that it still shows long after an accepted removal is read by its

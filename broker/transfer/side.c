@@ -6,6 +6,7 @@
 #include "broker/transfer/side.h"
 
 #include "base/input/json.h"
+#include "broker/transfer/marks.h"
 #include "broker/transfer/runner.h"
 
 #include <string.h>
@@ -29,6 +30,34 @@ const struct side_origin *side_origin(const struct runner *runner, const struct 
 const struct side_target *side_target(const struct runner *runner, const struct transfer *transfer)
 {
     return &side_of(runner, transfer_goal(transfer)->cluster)->target;
+}
+
+const struct snapshot *side_origin_snapshot(const struct runner *runner,
+                                            const struct transfer *transfer)
+{
+    return fleet_snapshot(runner->fleet, transfer->source->cluster);
+}
+
+const struct node *side_leaving_node(const struct runner *runner, const struct transfer *transfer)
+{
+    const struct node *node = map_get(side_origin_snapshot(runner, transfer)->nodes,
+                                      transfer->node);
+
+    return node && text_equal(node->uid, transfer->node_uid) ? node : NULL;
+}
+
+bool side_is_marked(const struct node *node, const struct transfer *transfer)
+{
+    return text_equal(node_annotation(node, SLUICE_NOTE_TRANSFER), transfer->id);
+}
+
+bool side_is_told(const struct node *node, const struct transfer *transfer)
+{
+    char departure[WALL_TEXT_SIZE];
+
+    return side_is_marked(node, transfer) &&
+           text_equal(node_annotation(node, SLUICE_NOTE_DEPARTURE),
+                      wall_format(transfer->departure, departure));
 }
 
 void *side_state(const struct runner *runner, const struct side *side)
@@ -88,8 +117,8 @@ static void require_whole(const struct side *side)
     const struct side_origin *origin = &side->origin;
     const struct side_target *target = &side->target;
 
-    require(origin->announce && origin->check && origin->tell && origin->close && origin->empty &&
-            origin->force && origin->clear && origin->undo);
+    require(origin->check && origin->announce && origin->close && origin->empty && origin->force &&
+            origin->clear && origin->undo);
     require(origin->may_remove && origin->is_in_use && origin->are_ready && origin->wish);
     require(target->lacks && target->note_ready && target->welcome && target->is_lost &&
             target->may_discard && target->is_idle && target->discard);
@@ -198,11 +227,6 @@ void side_count_dry_runs(json_t *answer, int asked, int unanswered, json_t *unhe
 }
 
 /* ---- steps that a side does ---- */
-
-enum verdict step_announce(struct runner *runner, struct transfer *transfer)
-{
-    return side_origin(runner, transfer)->announce(runner, transfer);
-}
 
 enum verdict step_drain(struct runner *runner, struct transfer *transfer)
 {

@@ -20,7 +20,9 @@
 
 struct config_cluster;
 struct config_workload;
+struct node;
 struct runner;
+struct snapshot;
 struct transfer;
 
 typedef bool (*side_question_fn)(struct runner *runner, struct transfer *transfer);
@@ -28,10 +30,11 @@ typedef bool (*side_question_fn)(struct runner *runner, struct transfer *transfe
 /* How a node leaves a cluster of this kind.  Each member except `are_ready` and `wish` is a step or
    a part of one. */
 struct side_origin {
-    step_fn
-        announce;  /* shows the departure on the node; calls notice_begin() when the node has it */
-    step_fn check; /* STEP_DONE: the node may still be moved */
-    void (*tell)(struct runner *runner, struct transfer *transfer); /* a departure that changed */
+    step_fn check; /* STEP_DONE: the node is there, and may still be moved */
+
+    /* Asks that the node shows the transfer and its departure; node: as it was checked.  It shows
+       them when side_is_told() says so. */
+    void (*announce)(struct runner *runner, struct transfer *transfer, const struct node *node);
     step_fn close; /* nothing new comes to the node; STEP_DONE: it shows that */
     step_fn empty; /* asks what runs there to leave, until `drain_due` */
     step_fn force; /* ends what would not leave */
@@ -159,6 +162,17 @@ const struct side_origin *side_origin(const struct runner *runner, const struct 
     __attribute__((returns_nonnull));
 const struct side_target *side_target(const struct runner *runner, const struct transfer *transfer)
     __attribute__((returns_nonnull));
+
+/* The origin's cluster as it was last seen; and the node that leaves it, bound by its UID, or NULL
+   where it is not shown.  Borrowed until the next turn. */
+const struct snapshot *side_origin_snapshot(const struct runner *runner,
+                                            const struct transfer *transfer)
+    __attribute__((returns_nonnull));
+const struct node *side_leaving_node(const struct runner *runner, const struct transfer *transfer);
+
+/* Whether the node shows that it is this transfer's; and the departure that is in force, too. */
+bool side_is_marked(const struct node *node, const struct transfer *transfer);
+bool side_is_told(const struct node *node, const struct transfer *transfer);
 
 /* What the side keeps for the runner. */
 void *side_state(const struct runner *runner, const struct side *side)

@@ -73,12 +73,12 @@ void steps_diagram(struct text *out);
 enum { STEP_CLOSE_MS = 10 * MINUTE_MS };
 
 /* side.c: what the side of the origin does */
-enum verdict step_announce(struct runner *runner, struct transfer *transfer);
 enum verdict step_drain(struct runner *runner, struct transfer *transfer);
 enum verdict step_force(struct runner *runner, struct transfer *transfer);
 enum verdict step_clear(struct runner *runner, struct transfer *transfer);
 enum verdict undo_node(struct runner *runner, struct transfer *transfer);
 /* hold.c */
+enum verdict step_announce(struct runner *runner, struct transfer *transfer);
 enum verdict step_hold(struct runner *runner, struct transfer *transfer);
 enum verdict step_cordon(struct runner *runner, struct transfer *transfer);
 /* release.c */

@@ -8,7 +8,6 @@
 #include "base/shared_text.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/marks.h"
-#include "broker/transfer/notice.h"
 #include "broker/transfer/runner.h"
 #include "tests/plain/plain.h"
 
@@ -117,37 +116,11 @@ static const struct effect_kind *const kinds[] = { &note_it,   &close_it, &open_
 
 /* ---- the origin ---- */
 
-static const struct snapshot *origin_of(const struct runner *runner,
-                                        const struct transfer *transfer)
-{
-    return fleet_snapshot(runner->fleet, transfer->source->cluster);
-}
-
-static const struct node *node_of(const struct runner *runner, const struct transfer *transfer)
-{
-    const struct node *node = map_get(origin_of(runner, transfer)->nodes, transfer->node);
-
-    return node && text_equal(node->uid, transfer->node_uid) ? node : NULL;
-}
-
 /* Whether a list that was asked for since then has come. */
 static bool is_listed(const struct snapshot *snapshot, struct transfer *transfer, int64_t since_ms)
 {
     transfer_wait_for(transfer, "a list of the nodes and their jobs");
     return snapshot->is_known && snapshot->nodes_seen_ms >= since_ms;
-}
-
-static bool is_marked(const struct node *node, const struct transfer *transfer)
-{
-    return text_equal(node_annotation(node, SLUICE_NOTE_TRANSFER), transfer->id);
-}
-
-static bool is_told(const struct node *node, const struct transfer *transfer)
-{
-    char leaves[WALL_TEXT_SIZE];
-
-    return is_marked(node, transfer) && text_equal(node_annotation(node, SLUICE_NOTE_DEPARTURE),
-                                                   wall_format(transfer->departure, leaves));
 }
 
 static void ask_node(struct runner *runner, struct transfer *transfer,
@@ -164,11 +137,11 @@ static void ask_node(struct runner *runner, struct transfer *transfer,
 
 static enum verdict check(struct runner *runner, struct transfer *transfer)
 {
-    const struct node *node = node_of(runner, transfer);
+    const struct node *node = side_leaving_node(runner, transfer);
     const char *mark = node ? node_annotation(node, SLUICE_NOTE_TRANSFER) : NULL;
 
     if (!node)
-        return is_listed(origin_of(runner, transfer), transfer, transfer->step_began_ms)
+        return is_listed(side_origin_snapshot(runner, transfer), transfer, transfer->step_began_ms)
                    ? STEP_UNDO
                    : STEP_WAIT;
     return fleet_is_ephemeral(runner->config, node) && (!mark || text_equal(mark, transfer->id))
@@ -176,36 +149,17 @@ static enum verdict check(struct runner *runner, struct transfer *transfer)
                : STEP_UNDO;
 }
 
-static enum verdict announce(struct runner *runner, struct transfer *transfer)
+static void announce(struct runner *runner, struct transfer *transfer, const struct node *node)
 {
-    enum verdict verdict = check(runner, transfer);
-    const struct node *node = node_of(runner, transfer);
-
-    if (verdict != STEP_DONE || transfer->is_emergency)
-        return verdict;
-    if (is_marked(node, transfer) && notice_begin(runner, transfer) < 0)
-        return STEP_WAIT;
-    if (is_told(node, transfer))
-        return STEP_DONE;
-    transfer_wait_for(transfer, "the node to show its departure");
     ask_node(runner, transfer, &note_it, node);
-    return STEP_WAIT;
-}
-
-static void tell(struct runner *runner, struct transfer *transfer)
-{
-    const struct node *node = node_of(runner, transfer);
-
-    if (node && !is_told(node, transfer))
-        ask_node(runner, transfer, &note_it, node);
 }
 
 static enum verdict close_node(struct runner *runner, struct transfer *transfer)
 {
     enum verdict verdict = check(runner, transfer);
-    const struct node *node = node_of(runner, transfer);
+    const struct node *node = side_leaving_node(runner, transfer);
 
-    if (verdict != STEP_DONE || (node->is_unschedulable && is_marked(node, transfer)))
+    if (verdict != STEP_DONE || (node->is_unschedulable && side_is_marked(node, transfer)))
         return verdict;
     if (loop_now(runner->world->loop) - transfer->step_began_ms >= STEP_CLOSE_MS)
         return STEP_UNDO;
@@ -217,7 +171,7 @@ static enum verdict close_node(struct runner *runner, struct transfer *transfer)
 /* Asks each job to stop; STEP_DONE when a list shows none. */
 static enum verdict stop_jobs(struct runner *runner, struct transfer *transfer, int64_t grace_s)
 {
-    const struct snapshot *snapshot = origin_of(runner, transfer);
+    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
     size_t count;
     const struct pod *const *jobs = snapshot_pods_on(snapshot, transfer->node, &count);
 
@@ -249,34 +203,34 @@ static enum verdict force(struct runner *runner, struct transfer *transfer)
 
 static enum verdict may_remove(struct runner *runner, struct transfer *transfer, int64_t since_ms)
 {
-    const struct node *node = node_of(runner, transfer);
+    const struct node *node = side_leaving_node(runner, transfer);
     size_t count;
 
-    if (!is_listed(origin_of(runner, transfer), transfer, since_ms))
+    if (!is_listed(side_origin_snapshot(runner, transfer), transfer, since_ms))
         return STEP_WAIT;
-    if (!node || !is_marked(node, transfer))
+    if (!node || !side_is_marked(node, transfer))
         return STEP_UNDO;
-    (void)snapshot_pods_on(origin_of(runner, transfer), transfer->node, &count);
+    (void)snapshot_pods_on(side_origin_snapshot(runner, transfer), transfer->node, &count);
     return node->is_unschedulable && count == 0 ? STEP_DONE : STEP_DRAIN_AGAIN;
 }
 
 static bool is_in_use(const struct runner *runner, const struct transfer *transfer,
                       int64_t asked_ms)
 {
-    const struct node *node = node_of(runner, transfer);
+    const struct node *node = side_leaving_node(runner, transfer);
     size_t count;
 
     (void)asked_ms;
-    (void)snapshot_pods_on(origin_of(runner, transfer), transfer->node, &count);
+    (void)snapshot_pods_on(side_origin_snapshot(runner, transfer), transfer->node, &count);
     return node && (count > 0 || !node->is_unschedulable);
 }
 
 static enum verdict clear(struct runner *runner, struct transfer *transfer)
 {
-    const struct node *node = node_of(runner, transfer);
+    const struct node *node = side_leaving_node(runner, transfer);
 
     if (!node)
-        return is_listed(origin_of(runner, transfer), transfer, transfer->step_began_ms)
+        return is_listed(side_origin_snapshot(runner, transfer), transfer, transfer->step_began_ms)
                    ? STEP_DONE
                    : STEP_WAIT;
     transfer_wait_for(transfer, "the node to be forgotten");
@@ -286,8 +240,8 @@ static enum verdict clear(struct runner *runner, struct transfer *transfer)
 
 static enum verdict undo(struct runner *runner, struct transfer *transfer)
 {
-    const struct snapshot *snapshot = origin_of(runner, transfer);
-    const struct node *node = node_of(runner, transfer);
+    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
+    const struct node *node = side_leaving_node(runner, transfer);
 
     if (!is_listed(snapshot, transfer, transfer->step_began_ms))
         return STEP_WAIT;
@@ -296,7 +250,7 @@ static enum verdict undo(struct runner *runner, struct transfer *transfer)
     if (effect_is_open(transfer, &note_it, node->uid, snapshot->nodes_seen_ms) ||
         effect_is_open(transfer, &close_it, node->uid, snapshot->nodes_seen_ms))
         return STEP_WAIT;
-    if (!is_marked(node, transfer))
+    if (!side_is_marked(node, transfer))
         return STEP_DONE;
     ask_node(runner, transfer, &open_it, node);
     return STEP_WAIT;
@@ -306,7 +260,7 @@ static bool are_ready(const struct runner *runner, const struct transfer *transf
 {
     size_t count;
 
-    (void)snapshot_pods_on(origin_of(runner, transfer), transfer->node, &count);
+    (void)snapshot_pods_on(side_origin_snapshot(runner, transfer), transfer->node, &count);
     *ret_count = (int)count;
     return count == 0;
 }
@@ -323,11 +277,6 @@ static struct wall_time wish(const struct runner *runner, const struct transfer 
 
 /* ---- the target ---- */
 
-static const struct node *new_node(const struct runner *runner, const struct transfer *transfer)
-{
-    return fleet_node_of(runner->fleet, transfer_goal(transfer), transfer->new_instance);
-}
-
 static const struct snapshot *target_of(const struct runner *runner,
                                         const struct transfer *transfer)
 {
@@ -337,7 +286,7 @@ static const struct snapshot *target_of(const struct runner *runner,
 static void lacks(const struct runner *runner, const struct transfer *transfer,
                   struct text *missing)
 {
-    const struct node *node = new_node(runner, transfer);
+    const struct node *node = acquire_node(runner, transfer);
 
     if (!node)
         text_add(missing, "the node of machine %s to register", transfer->new_instance);
@@ -354,7 +303,7 @@ static int note_ready(struct runner *runner, struct transfer *transfer)
 
 static enum verdict welcome(struct runner *runner, struct transfer *transfer)
 {
-    const struct node *node = new_node(runner, transfer);
+    const struct node *node = acquire_node(runner, transfer);
 
     text_copy(transfer->new_node, sizeof transfer->new_node, node->name);
     if (!node_has_taint(node, SLUICE_TAINT_STARTING))
@@ -365,19 +314,19 @@ static enum verdict welcome(struct runner *runner, struct transfer *transfer)
 
 static bool is_lost(struct runner *runner, struct transfer *transfer)
 {
-    return !new_node(runner, transfer);
+    return !acquire_node(runner, transfer);
 }
 
 static bool may_discard(const struct runner *runner, const struct transfer *transfer)
 {
-    const struct node *node = new_node(runner, transfer);
+    const struct node *node = acquire_node(runner, transfer);
 
     return !node || node_has_taint(node, SLUICE_TAINT_STARTING);
 }
 
 static bool is_idle(struct runner *runner, struct transfer *transfer, int64_t since_ms)
 {
-    const struct node *node = new_node(runner, transfer);
+    const struct node *node = acquire_node(runner, transfer);
     size_t count = 0;
 
     if (node)
@@ -387,7 +336,7 @@ static bool is_idle(struct runner *runner, struct transfer *transfer, int64_t si
 
 static bool discard(struct runner *runner, struct transfer *transfer)
 {
-    const struct node *node = new_node(runner, transfer);
+    const struct node *node = acquire_node(runner, transfer);
 
     if (node)
         ask_node(runner, transfer, &discard_it, node);
@@ -461,9 +410,8 @@ static void ask_dry_runs(void *state, json_t *answer, side_asked_fn done, void *
 const struct side plain_side = {
     .kind = "plain",
     .origin = {
-        .announce = announce,
         .check = check,
-        .tell = tell,
+        .announce = announce,
         .close = close_node,
         .empty = empty,
         .force = force,

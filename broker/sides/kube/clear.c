@@ -76,12 +76,12 @@ enum verdict kube_may_remove(struct runner *runner, struct transfer *transfer, i
 bool kube_is_in_use(const struct runner *runner, const struct transfer *transfer, int64_t asked_ms)
 {
     int64_t asked_wall_ms = runner_now(runner).ms - (loop_now(runner->world->loop) - asked_ms);
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
-    const struct node *node = map_get(snapshot->nodes, transfer->node);
+    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
+    const struct node *node = side_leaving_node(runner, transfer);
     size_t count;
     const struct pod *const *pods = snapshot_pods_on(snapshot, transfer->node, &count);
 
-    if (!node || !text_equal(node->uid, transfer->node_uid))
+    if (!node)
         return false;
     for (size_t i = 0; i < count; i++)
         if (pod_must_leave(pods[i]) && pods[i]->deletion.ms == 0 &&
@@ -178,16 +178,13 @@ static void clear(struct runner *runner, struct transfer *transfer, const struct
 
 enum verdict kube_clear(struct runner *runner, struct transfer *transfer)
 {
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
-    const struct node *node;
+    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
+    const struct node *node = side_leaving_node(runner, transfer);
 
     if (!snapshot->is_known) {
         transfer_wait_for(transfer, "cluster %s to be seen", transfer->source->cluster->name);
         return STEP_WAIT;
     }
-    node = map_get(snapshot->nodes, transfer->node);
-    if (node && !text_equal(node->uid, transfer->node_uid))
-        node = NULL;
     /* Without its Node the garbage collector of the cluster takes the pods; we need not wait. */
     if (!node)
         return STEP_DONE;

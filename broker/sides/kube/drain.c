@@ -57,7 +57,7 @@ static bool is_past_deadline(const struct runner *runner, const struct transfer 
    not moved. */
 static int64_t paused_since(const struct runner *runner, const struct transfer *transfer)
 {
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
+    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
     int64_t now = loop_now(runner->world->loop);
 
     if (transfer->is_emergency)
@@ -120,7 +120,7 @@ static int64_t grace_s(const struct runner *runner, const struct pod *pod, int64
 /* When the node's pods were last known to be as the snapshot has them, in loop time. */
 static int64_t pods_seen_ms(const struct runner *runner, const struct transfer *transfer)
 {
-    return fleet_snapshot(runner->fleet, transfer->source->cluster)->pods_seen_ms;
+    return side_origin_snapshot(runner, transfer)->pods_seen_ms;
 }
 
 /* Tells the pod's owner that it is disrupted: its accounting would take a delete alone for a
@@ -158,7 +158,7 @@ static const struct effect *delete_pod(struct runner *runner, struct transfer *t
 static bool is_over(const struct runner *runner, const struct transfer *transfer,
                     const struct pod *pod)
 {
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
+    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
 
     return pod->deletion.ms > 0 &&
            snapshot_wall(snapshot, pod->deletion).ms <= runner_now(runner).ms;
@@ -186,7 +186,7 @@ static bool has_time(const struct runner *runner, const struct transfer *transfe
 static bool is_latecomer(const struct runner *runner, const struct transfer *transfer,
                          const struct pod *pod)
 {
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
+    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
 
     return snapshot_wall(snapshot, pod->created).ms > deadline(runner, transfer).ms;
 }
@@ -278,11 +278,11 @@ static const struct effect *ask_pod(struct runner *runner, struct transfer *tran
 }
 
 /* Whether the node's kubelet is silent, so that it will not report that pods have ended. */
-static bool is_silent(const struct snapshot *snapshot, const struct transfer *transfer)
+static bool is_silent(const struct runner *runner, const struct transfer *transfer)
 {
-    const struct node *node = map_get(snapshot->nodes, transfer->node);
+    const struct node *node = side_leaving_node(runner, transfer);
 
-    return node && text_equal(node->uid, transfer->node_uid) && node->is_silent;
+    return node && node->is_silent;
 }
 
 /* Notes, once and for good, that volumes will have to be waited for. */
@@ -300,7 +300,7 @@ static void note_volumes(struct runner *runner, struct transfer *transfer, const
 /* Asks each pod to leave. */
 static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *transfer)
 {
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
+    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
     int64_t left_ms = deadline(runner, transfer).ms - runner_now(runner).ms;
     struct rest rest = { 0 };
     size_t count;
@@ -317,7 +317,7 @@ static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *tra
         note_volumes(runner, transfer, pod);
         if (is_over(runner, transfer, pod)) {
             rest.stuck = pod;
-            rest.lost += is_silent(snapshot, transfer);
+            rest.lost += is_silent(runner, transfer);
         }
         if (has_time(runner, transfer, pod)) {
             rest.granted += !is_latecomer(runner, transfer, pod);
@@ -335,7 +335,7 @@ static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *tra
 static void explain_stuck(const struct runner *runner, struct transfer *transfer,
                           const struct rest *rest)
 {
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
+    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
     const struct pod *pod = rest->stuck;
     char end[WALL_TEXT_SIZE];
 
@@ -387,11 +387,10 @@ static bool is_empty(struct runner *runner, struct transfer *transfer)
    machine dies with a volume attached, that volume's next user waits for minutes. */
 static bool is_detached(struct runner *runner, struct transfer *transfer)
 {
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
     int64_t now = loop_now(runner->world->loop);
     int count = 0;
 
-    if (!transfer->has_volumes || is_silent(snapshot, transfer))
+    if (!transfer->has_volumes || is_silent(runner, transfer))
         return true;
     if (transfer->emptied_ms == 0)
         transfer->emptied_ms = now;

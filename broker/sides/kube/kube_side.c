@@ -107,22 +107,17 @@ static void forget(void *seen)
     look_free(seen);
 }
 
-static const struct snapshot *snapshot_of(const struct runner *runner,
-                                          const struct transfer *transfer)
-{
-    return fleet_snapshot(runner->fleet, transfer->source->cluster);
-}
-
 static bool are_ready(const struct runner *runner, const struct transfer *transfer, int *ret_count)
 {
-    return wishes_all_to_leave(snapshot_of(runner, transfer), transfer->node, ret_count);
+    return wishes_all_to_leave(side_origin_snapshot(runner, transfer), transfer->node, ret_count);
 }
 
 static struct wall_time wish(const struct runner *runner, const struct transfer *transfer,
                              char *ret_who, size_t size)
 {
     const struct pod *pod = NULL;
-    struct wall_time until = wishes_to_stay(snapshot_of(runner, transfer), transfer->node, &pod);
+    struct wall_time until = wishes_to_stay(side_origin_snapshot(runner, transfer), transfer->node,
+                                            &pod);
 
     if (pod)
         text_print(ret_who, size, "pod %.60s/%.80s", pod->namespace, pod->name);
@@ -132,9 +127,8 @@ static struct wall_time wish(const struct runner *runner, const struct transfer 
 const struct side side_kube = {
     .kind = "kubernetes",
     .origin = {
-        .announce = kube_announce,
         .check = kube_check,
-        .tell = kube_tell,
+        .announce = kube_announce,
         .close = kube_close,
         .empty = kube_empty,
         .force = kube_force,

@@ -9,9 +9,8 @@
 #include "broker/transfer/side.h"
 
 /* leave.c */
-enum verdict kube_announce(struct runner *runner, struct transfer *transfer);
 enum verdict kube_check(struct runner *runner, struct transfer *transfer);
-void kube_tell(struct runner *runner, struct transfer *transfer);
+void kube_announce(struct runner *runner, struct transfer *transfer, const struct node *node);
 enum verdict kube_close(struct runner *runner, struct transfer *transfer);
 enum verdict kube_undo(struct runner *runner, struct transfer *transfer);
 /* Call before each further step of the drain.  STEP_UNDO when the node is not ours any more

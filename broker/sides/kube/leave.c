@@ -11,7 +11,6 @@
 #include "broker/sides/kube/look.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/marks.h"
-#include "broker/transfer/notice.h"
 #include "broker/transfer/runner.h"
 
 #include <string.h>
@@ -74,36 +73,21 @@ static void take_back_signs(const struct node *node, json_t *annotations, json_t
 /* When the node was last known to be as the snapshot has it, in loop time. */
 static int64_t node_seen_ms(const struct runner *runner, const struct transfer *transfer)
 {
-    return fleet_snapshot(runner->fleet, transfer->source->cluster)->nodes_seen_ms;
+    return side_origin_snapshot(runner, transfer)->nodes_seen_ms;
 }
 
 /* The source node in the snapshot, if it is still the one that was bound at the start. */
 static enum presence find_node(const struct runner *runner, const struct transfer *transfer,
                                const struct node **ret_node)
 {
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
-    const struct node *node = map_get(snapshot->nodes, transfer->node);
+    const struct node *node = side_leaving_node(runner, transfer);
 
-    if (!snapshot->is_known)
+    if (!side_origin_snapshot(runner, transfer)->is_known)
         return PRESENCE_UNKNOWN;
-    if (!node || !text_equal(node->uid, transfer->node_uid))
+    if (!node)
         return PRESENCE_NO;
     *ret_node = node;
     return PRESENCE_YES;
-}
-
-static bool is_marked(const struct node *node, const struct transfer *transfer)
-{
-    return text_equal(node_annotation(node, SLUICE_NOTE_TRANSFER), transfer->id);
-}
-
-/* Whether the node shows the departure that is in force. */
-static bool is_told(const struct node *node, const struct transfer *transfer)
-{
-    char departure[WALL_TEXT_SIZE];
-
-    return is_marked(node, transfer) && text_equal(node_annotation(node, SLUICE_NOTE_DEPARTURE),
-                                                   wall_format(transfer->departure, departure));
 }
 
 /* Whose node it is, when it leaves and why. */
@@ -137,8 +121,8 @@ static bool is_gone(struct runner *runner, struct transfer *transfer)
    deadline may end its jobs: another node goes instead. */
 static const struct pod *find_slurm(const struct runner *runner, const struct transfer *transfer)
 {
-    const struct pod *pod = snapshot_slurm_pod(
-        fleet_snapshot(runner->fleet, transfer->source->cluster), transfer->node);
+    const struct pod *pod = snapshot_slurm_pod(side_origin_snapshot(runner, transfer),
+                                               transfer->node);
 
     return pod && pod->deletion.ms == 0 ? pod : NULL;
 }
@@ -267,7 +251,7 @@ static enum verdict keep_closed(struct runner *runner, struct transfer *transfer
 
 enum verdict kube_keep_closed(struct runner *runner, struct transfer *transfer)
 {
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, transfer->source->cluster);
+    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
     const struct node *node;
     enum verdict verdict;
 
@@ -278,7 +262,7 @@ enum verdict kube_keep_closed(struct runner *runner, struct transfer *transfer)
     return verdict == STEP_DONE ? keep_closed(runner, transfer, node) : verdict;
 }
 
-static void announce(struct runner *runner, struct transfer *transfer, const struct node *node)
+void kube_announce(struct runner *runner, struct transfer *transfer, const struct node *node)
 {
     require(text_equal(node->uid, transfer->node_uid));
 
@@ -293,35 +277,11 @@ static void announce(struct runner *runner, struct transfer *transfer, const str
     effect_ask(runner, transfer, &kube_effect_announce, &target, node_seen_ms(runner, transfer));
 }
 
-enum verdict kube_announce(struct runner *runner, struct transfer *transfer)
-{
-    const struct node *node = NULL;
-    enum verdict verdict = look_for_node(runner, transfer, &node);
-
-    if (verdict != STEP_DONE || transfer->is_emergency)
-        return verdict;
-    if (is_marked(node, transfer) && notice_begin(runner, transfer) < 0)
-        return STEP_WAIT;
-    if (is_told(node, transfer))
-        return STEP_DONE;
-    transfer_wait_for(transfer, "the announcement to show on the node");
-    announce(runner, transfer, node);
-    return STEP_WAIT;
-}
-
 enum verdict kube_check(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = NULL;
 
     return look_for_node(runner, transfer, &node);
-}
-
-void kube_tell(struct runner *runner, struct transfer *transfer)
-{
-    const struct node *node = NULL;
-
-    if (find_node(runner, transfer, &node) == PRESENCE_YES && !is_told(node, transfer))
-        announce(runner, transfer, node);
 }
 
 enum verdict kube_close(struct runner *runner, struct transfer *transfer)
@@ -331,7 +291,7 @@ enum verdict kube_close(struct runner *runner, struct transfer *transfer)
 
     if (verdict != STEP_DONE)
         return verdict;
-    if (node_annotation(node, SLUICE_NOTE_WAS_CORDONED) && is_marked(node, transfer) &&
+    if (node_annotation(node, SLUICE_NOTE_WAS_CORDONED) && side_is_marked(node, transfer) &&
         node->is_unschedulable)
         return STEP_DONE;
 
@@ -371,7 +331,7 @@ enum verdict kube_undo(struct runner *runner, struct transfer *transfer)
         transfer_wait_for(transfer, "the outcome of an earlier patch of the node");
         return STEP_WAIT;
     }
-    if (!is_marked(node, transfer)) {
+    if (!side_is_marked(node, transfer)) {
         enum node_look look = look_at_node(runner, transfer, transfer->step_began_ms);
 
         transfer_wait_for(transfer, "a direct read of the node");

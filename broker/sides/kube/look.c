@@ -446,7 +446,7 @@ static void node_answered(void *context, const json_t *body, const struct error 
         return finish(reading, false);
     if (!text_equal(node->uid, transfer->node_uid))
         reading->node = NODE_LOOK_GONE;
-    else if (!text_equal(node_annotation(node, SLUICE_NOTE_TRANSFER), transfer->id))
+    else if (!side_is_marked(node, transfer))
         reading->node = NODE_LOOK_STATIC;
     else
         reading->node = fleet_is_ephemeral(reading->runner->config, node) ? NODE_LOOK_OURS

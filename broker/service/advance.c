@@ -50,12 +50,9 @@ static struct guard_load load_of(const struct permits *permits, const struct con
     const struct service *service = permits->service;
     const struct plan_pool *pool = &permits->survey->pools[source - service->config->pools];
     struct guard_load load = { .nodes_left = pool->present - pool->unseen };
+    const struct transfer *transfer;
 
-    for (size_t i = 0; i < service->runner->transfers.count; i++) {
-        const struct transfer *transfer = service->runner->transfers.items[i];
-
-        if (transfer->state != TRANSFER_LIVE)
-            continue;
+    for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));) {
         load.in_flight++;
         load.in_flight_of_cluster += transfer->source->cluster == source->cluster;
     }
@@ -81,15 +78,14 @@ static int64_t room_of(const struct permits *permits, const struct config_pool *
     struct wall_time now = loop_wall(service->world->loop);
     int64_t earlier = 0;
     int64_t of_this_wave = 0;
+    const struct transfer *transfer;
     int64_t room;
 
     if (survey_allows_scheduled(service, pool->reservation, err) < 0 ||
         attempts_allow(attempts, pool, now, err) < 0)
         return 0;
-    for (size_t i = 0; i < service->runner->transfers.count; i++) {
-        const struct transfer *transfer = service->runner->transfers.items[i];
-
-        if (transfer->state != TRANSFER_LIVE || transfer_goal(transfer) != pool)
+    for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));) {
+        if (transfer_goal(transfer) != pool)
             continue;
         earlier += transfer->created.ms != now.ms;
         of_this_wave += transfer->created.ms == now.ms;
@@ -289,23 +285,24 @@ static void begin_moves(const struct permits *permits)
 
 static void withdraw(struct service *service, const struct plan *plan)
 {
-    for (size_t i = 0; i < plan->withdrawn.count; i++)
-        for (size_t k = 0; k < service->runner->transfers.count; k++)
-            if (text_equal(service->runner->transfers.items[k]->id, plan->withdrawn.items[i]))
-                runner_withdraw(service->runner, service->runner->transfers.items[k],
-                                "the plan does not want it any more");
+    for (size_t i = 0; i < plan->withdrawn.count; i++) {
+        struct transfer *transfer = runner_transfer(service->runner, plan->withdrawn.items[i]);
+
+        if (transfer)
+            runner_withdraw(service->runner, transfer, "the plan does not want it any more");
+    }
 }
 
 /* A reclaim was ended by a person: its transfers are withdrawn.  The plan itself does not do this
    for a pool in which nothing else wants a number. */
 static void withdraw_ended(struct service *service, const struct survey *survey)
 {
-    for (size_t i = 0; i < service->runner->transfers.count; i++) {
-        struct transfer *transfer = service->runner->transfers.items[i];
+    struct transfer *transfer;
+
+    for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));) {
         const struct plan_pool *pool = &survey->pools[transfer->target - service->config->pools];
 
-        if (transfer->state == TRANSFER_LIVE && pool->is_known && plan_wanted(pool) < 0 &&
-            orders_end_covers(service, transfer))
+        if (pool->is_known && plan_wanted(pool) < 0 && orders_end_covers(service, transfer))
             runner_withdraw(service->runner, transfer, "its reclaim was ended");
     }
 }

@@ -192,14 +192,13 @@ static void tell_only(struct clock *clock, const char *event, int64_t by_ms, con
 static void move_transfers(struct clock *clock, int64_t by_ms, bool of_pods_only,
                            struct journal_batch *batch)
 {
-    struct runner *runner = clock->service->runner;
+    const struct runner *runner = clock->service->runner;
+    struct transfer *transfer;
 
-    for (size_t i = 0; i < runner->transfers.count; i++) {
-        struct transfer *transfer = runner->transfers.items[i];
+    for (size_t i = 0; (transfer = runner_next_live(runner, &i));) {
         owned(json) json_t *value = NULL;
 
-        if (transfer->state != TRANSFER_LIVE ||
-            (of_pods_only && (transfer->is_emergency || transfer->step > STEP_FORCE)))
+        if (of_pods_only && (transfer->is_emergency || transfer->step > STEP_FORCE))
             continue;
         transfer_move_clock(transfer, by_ms);
         value = transfer_encode(transfer);

@@ -84,13 +84,11 @@ static void add_row(struct board *board, const struct departure *departure)
 /* Transfers whose node is still a place to work on. */
 static void add_live(struct board *board)
 {
-    const struct runner *runner = board->service->runner;
+    const struct transfer *transfer;
 
-    for (size_t i = 0; i < runner->transfers.count; i++) {
-        const struct transfer *transfer = runner->transfers.items[i];
-
-        if (transfer->state != TRANSFER_LIVE || transfer->is_undoing || transfer->wants_undo ||
-            transfer->step > STEP_FORCE || transfer->source->cluster->role != ROLE_RESEARCH)
+    for (size_t i = 0; (transfer = runner_next_live(board->service->runner, &i));) {
+        if (transfer->is_undoing || transfer->wants_undo || transfer->step > STEP_FORCE ||
+            transfer->source->cluster->role != ROLE_RESEARCH)
             continue;
 
         const char *certainty = transfer->is_emergency || transfer->step > STEP_HOLD ? "leaving"

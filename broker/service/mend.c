@@ -89,20 +89,16 @@ static int mend_claims(struct service *service, json_t *found, struct error *err
     owned(map) struct map *holders = map_new(mem_free);
     struct claim_list list = { holders };
     struct journal_batch *batch = journal_batch_new(service->epoch);
+    const struct transfer *transfer;
 
     if (journal_each_claim(service->world->journal, note_claim, &list, err) < 0) {
         journal_batch_free(batch);
         return -1;
     }
-    for (size_t i = 0; i < service->runner->transfers.count; i++) {
-        const struct transfer *transfer = service->runner->transfers.items[i];
-        owned(chars) char *node = NULL;
-        owned(chars) char *machine = NULL;
+    for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));) {
+        owned(chars) char *node = runner_claim_of_node(transfer);
+        owned(chars) char *machine = runner_claim_of_instance(transfer);
 
-        if (transfer->state != TRANSFER_LIVE)
-            continue;
-        node = text_format("node/%s/%s", transfer->source->cluster->name, transfer->node_uid);
-        machine = text_format("instance/%s/%s", transfer->source->name, transfer->instance);
         want_claim(transfer, node, holders, batch, found);
         want_claim(transfer, machine, holders, batch, found);
     }

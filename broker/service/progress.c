@@ -19,16 +19,14 @@ int pool_gets_machines(const struct service *service, const struct config_pool *
 {
     const struct runner *runner = service->runner;
     const struct route *route = attempts_route(runner->attempts, pool);
+    const struct transfer *transfer;
 
     if (attempts_allow(runner->attempts, pool, loop_wall(service->world->loop), err) < 0) {
         err->kind = ERROR_NO_CAPACITY;
         return -1;
     }
-    for (size_t i = 0; i < runner->transfers.count; i++) {
-        const struct transfer *transfer = runner->transfers.items[i];
-
-        if (transfer->state != TRANSFER_LIVE || transfer->step != STEP_ACQUIRE ||
-            transfer_goal(transfer) != pool)
+    for (size_t i = 0; (transfer = runner_next_live(runner, &i));) {
+        if (transfer->step != STEP_ACQUIRE || transfer_goal(transfer) != pool)
             continue;
         if (acquire_is_out_of_stock(runner, transfer))
             return error_set(err, ERROR_NO_CAPACITY, "pool %s gets no machine: %.160s", pool->name,
@@ -188,13 +186,13 @@ static void look_at_cluster(const struct service *service, const struct config_c
 bool service_margin(const struct service *service, struct wall_time *ret_due,
                     int64_t *ret_margin_ms)
 {
+    const struct transfer *transfer;
     bool is_any = false;
 
-    for (size_t i = 0; i < service->runner->transfers.count; i++) {
-        const struct transfer *transfer = service->runner->transfers.items[i];
+    for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));) {
         int64_t margin_ms;
 
-        if (transfer->state != TRANSFER_LIVE || transfer->due.ms == 0 || transfer->is_undoing)
+        if (transfer->due.ms == 0 || transfer->is_undoing)
             continue;
         margin_ms = transfer->due.ms - runner_expected(service->runner, transfer, 95).ms;
         if (is_any && margin_ms >= *ret_margin_ms)

@@ -41,15 +41,12 @@ static int check_pool(const struct config *next, const struct config_pool *pool,
 static int check_uses(const struct service *service, const struct config *next, struct error *err)
 {
     struct wall_time now = loop_wall(service->world->loop);
+    const struct transfer *transfer;
 
-    for (size_t i = 0; i < service->runner->transfers.count; i++) {
-        const struct transfer *transfer = service->runner->transfers.items[i];
-
-        if (transfer->state == TRANSFER_LIVE &&
-            (check_pool(next, transfer->source, "transfer", transfer->id, err) < 0 ||
-             check_pool(next, transfer->target, "transfer", transfer->id, err) < 0))
+    for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));)
+        if (check_pool(next, transfer->source, "transfer", transfer->id, err) < 0 ||
+            check_pool(next, transfer->target, "transfer", transfer->id, err) < 0)
             return -1;
-    }
     for (size_t i = 0; i < service->reclaims.count; i++) {
         const struct reclaim *reclaim = &service->reclaims.items[i];
 

@@ -112,12 +112,10 @@ json_t *service_transfers(struct service *service, bool all)
 
 json_t *service_transfer(struct service *service, const char *id, struct error *err)
 {
-    for (size_t i = 0; i < service->runner->transfers.count; i++) {
-        const struct transfer *transfer = service->runner->transfers.items[i];
+    const struct transfer *transfer = runner_transfer(service->runner, id);
 
-        if (text_equal(transfer->id, id))
-            return transfer_describe(service, transfer);
-    }
+    if (transfer)
+        return transfer_describe(service, transfer);
     error_set(err, ERROR_NOT_FOUND, "there is no transfer %s", id);
     return NULL;
 }
@@ -140,6 +138,7 @@ static void tally_pool(const struct service *service, const struct plan_pool *po
 {
     const struct fleet_pool *listed = fleet_pool(service->fleet, pool->config);
     int64_t age_ms = loop_now(service->world->loop) - listed->began_ms;
+    const struct transfer *transfer;
 
     tally->present += pool->present;
     tally->incoming += pool->incoming;
@@ -150,11 +149,8 @@ static void tally_pool(const struct service *service, const struct plan_pool *po
         tally->age_ms = listed->is_known ? age_ms : INT64_MAX;
     if (listed->trouble.kind != ERROR_NONE)
         tally->trouble = listed->trouble.text;
-    for (size_t i = 0; i < service->runner->transfers.count; i++) {
-        const struct transfer *transfer = service->runner->transfers.items[i];
-
-        if (transfer->state != TRANSFER_LIVE || transfer->is_undoing || transfer->is_returning ||
-            transfer->source != pool->config)
+    for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));) {
+        if (transfer->is_undoing || transfer->is_returning || transfer->source != pool->config)
             continue;
         tally->outgoing++;
         tally->leaving += transfer->step <= STEP_RELEASE;
@@ -226,12 +222,9 @@ static json_t *describe_steps(const struct service *service, int *ret_count)
     json_t *steps = json_object();
     int counts[STEP_COUNT] = { 0 };
     int operators = 0;
+    const struct transfer *transfer;
 
-    for (size_t i = 0; i < service->runner->transfers.count; i++) {
-        const struct transfer *transfer = service->runner->transfers.items[i];
-
-        if (transfer->state != TRANSFER_LIVE)
-            continue;
+    for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));) {
         (*ret_count)++;
         counts[transfer->step]++;
         operators += transfer->needs_operator;

@@ -11,13 +11,12 @@
 static bool is_leaving(const struct service *service, const struct config_cluster *cluster,
                        const struct node *node)
 {
-    for (size_t i = 0; i < service->runner->transfers.count; i++) {
-        const struct transfer *transfer = service->runner->transfers.items[i];
+    const struct transfer *transfer;
 
-        if (transfer->state == TRANSFER_LIVE && !transfer->is_undoing && !transfer->wants_undo &&
+    for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));)
+        if (!transfer->is_undoing && !transfer->wants_undo &&
             transfer->source->cluster == cluster && text_equal(transfer->node_uid, node->uid))
             return true;
-    }
     return false;
 }
 

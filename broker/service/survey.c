@@ -145,11 +145,9 @@ int survey_allows_scheduled(const struct service *service,
 static const struct transfer *holder(const struct service *service, const struct config_pool *pool,
                                      const struct instance *instance)
 {
-    for (size_t i = 0; i < service->runner->transfers.count; i++) {
-        const struct transfer *transfer = service->runner->transfers.items[i];
+    const struct transfer *transfer;
 
-        if (transfer->state != TRANSFER_LIVE)
-            continue;
+    for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));) {
         if (transfer->source == pool && text_equal(transfer->instance, instance->name))
             return transfer;
         if (transfer_goal(transfer) == pool &&
@@ -179,12 +177,12 @@ static struct map *survey_gangs(const struct service *service, const struct conf
 static void sink_gangs(const struct service *service, const struct config_cluster *cluster,
                        const struct map *work, struct gang_book *book)
 {
-    for (size_t i = 0; i < service->runner->transfers.count; i++) {
-        const struct transfer *transfer = service->runner->transfers.items[i];
+    const struct transfer *transfer;
+
+    for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));) {
         const struct node_work *mine;
 
-        if (transfer->state != TRANSFER_LIVE || transfer->source->cluster != cluster ||
-            transfer->is_undoing || transfer->wants_undo)
+        if (transfer->source->cluster != cluster || transfer->is_undoing || transfer->wants_undo)
             continue;
         mine = map_get(work, transfer->node);
         for (size_t k = 0; mine && k < mine->gangs.count; k++) {
@@ -268,14 +266,12 @@ static void survey_pool(const struct service *service, struct plan_pool *pool)
 static void survey_live(struct service *service, struct survey *survey)
 {
     const struct config *config = service->config;
+    const struct transfer *transfer;
 
-    for (size_t i = 0; i < service->runner->transfers.count; i++) {
-        const struct transfer *transfer = service->runner->transfers.items[i];
+    for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));) {
         bool goes_back = transfer->is_undoing || transfer->wants_undo;
         struct plan_live *live;
 
-        if (transfer->state != TRANSFER_LIVE)
-            continue;
         if (goes_back) {
             survey->pools[transfer->source - config->pools].present++;
             continue;

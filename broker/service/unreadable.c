@@ -59,20 +59,12 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
     return 0;
 }
 
-static bool is_transfer(const struct service *service, const char *id)
-{
-    for (size_t i = 0; i < service->runner->transfers.count; i++)
-        if (text_equal(service->runner->transfers.items[i]->id, id))
-            return true;
-    return false;
-}
-
 static int load_claim(void *context, const char *name, const char *holder, struct error *err)
 {
     struct service *service = context;
 
     (void)err;
-    if (!is_transfer(service, holder))
+    if (!runner_transfer(service->runner, holder))
         map_set(service->unreadable.claims, name, mem_copy_chars(holder));
     return 0;
 }

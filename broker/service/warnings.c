@@ -82,12 +82,13 @@ static void add_clocks(const struct service *service, json_t *rows)
 
 static void add_operators(const struct service *service, json_t *rows)
 {
-    for (size_t i = 0; i < service->runner->transfers.count; i++) {
-        const struct transfer *transfer = service->runner->transfers.items[i];
+    const struct transfer *transfer;
+
+    for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));) {
         const struct condition condition = { CONDITION_OPERATOR_NEEDED, transfer->step_began,
                                              transfer->id, transfer->source->cluster->name };
 
-        if (transfer->state == TRANSFER_LIVE && transfer->needs_operator)
+        if (transfer->needs_operator)
             condition_add(rows, &condition,
                           text_format("transfer %s of %s needs a person at step %s: %s",
                                       transfer->id, transfer->node,
@@ -121,14 +122,6 @@ static void add_hosts(const struct service *service, json_t *rows)
     }
 }
 
-static bool is_known_transfer(const struct service *service, const char *id)
-{
-    for (size_t i = 0; i < service->runner->transfers.count; i++)
-        if (text_equal(service->runner->transfers.items[i]->id, id))
-            return true;
-    return false;
-}
-
 /* Nodes that carry the mark of a transfer that the journal does not know: another broker's, or of a
    journal that was lost.  No service will restore them. */
 static void add_strays(const struct service *service, const struct config_cluster *cluster,
@@ -141,7 +134,7 @@ static void add_strays(const struct service *service, const struct config_cluste
         const struct node *node = value;
         const char *id = node_annotation(node, SLUICE_NOTE_TRANSFER);
 
-        if (id && !is_known_transfer(service, id))
+        if (id && !runner_transfer(service->runner, id))
             add(rows, CONDITION_NODE_STRAY, node->name, NULL,
                 text_format("node %s of %s is marked%s by transfer %s, which this journal does not "
                             "know: take "

@@ -54,7 +54,7 @@ struct runner {
 struct runner_setup {
     struct world *world;
     const struct config *config;
-    struct fleet *fleet;
+    struct fleet *fleet; /* NULL where records are only read: a repair of the journal */
     struct guard *guard;
     uint64_t epoch;                  /* of this process: each batch of the journal carries it */
     const struct side *const *sides; /* NULL at the end, one for each kind of cluster that the

@@ -358,7 +358,7 @@ struct runner *runner_open(const struct runner_setup *setup, struct error *err)
     owned(runner) struct runner *runner = mem_new(sizeof *runner);
     struct world *world = setup->world;
 
-    require(world && setup->config && setup->fleet && setup->guard && setup->sides);
+    require(world && setup->config && setup->guard && setup->sides);
     runner->world = world;
     runner->config = setup->config;
     runner->fleet = setup->fleet;

@@ -38,6 +38,12 @@ const struct snapshot *side_origin_snapshot(const struct runner *runner,
     return fleet_snapshot(runner->fleet, transfer->source->cluster);
 }
 
+const struct snapshot *side_target_snapshot(const struct runner *runner,
+                                            const struct transfer *transfer)
+{
+    return fleet_snapshot(runner->fleet, transfer_goal(transfer)->cluster);
+}
+
 const struct node *side_leaving_node(const struct runner *runner, const struct transfer *transfer)
 {
     const struct node *node = map_get(side_origin_snapshot(runner, transfer)->nodes,

@@ -163,9 +163,12 @@ const struct side_origin *side_origin(const struct runner *runner, const struct 
 const struct side_target *side_target(const struct runner *runner, const struct transfer *transfer)
     __attribute__((returns_nonnull));
 
-/* The origin's cluster as it was last seen; and the node that leaves it, bound by its UID, or NULL
-   where it is not shown.  Borrowed until the next turn. */
+/* The clusters of origin and target as they were last seen; and the node that leaves the origin,
+   bound by its UID, or NULL where it is not shown.  Borrowed until the next turn. */
 const struct snapshot *side_origin_snapshot(const struct runner *runner,
+                                            const struct transfer *transfer)
+    __attribute__((returns_nonnull));
+const struct snapshot *side_target_snapshot(const struct runner *runner,
                                             const struct transfer *transfer)
     __attribute__((returns_nonnull));
 const struct node *side_leaving_node(const struct runner *runner, const struct transfer *transfer);

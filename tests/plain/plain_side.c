@@ -11,6 +11,8 @@
 #include "broker/transfer/runner.h"
 #include "tests/plain/plain.h"
 
+#include <string.h>
+
 enum { CLOSE_SOON_S = 1 };
 
 static const struct effect_kind note_it, close_it, open_it, stop_it, forget_it, serve_it,
@@ -24,8 +26,11 @@ static void answered(void *context, const json_t *body, const struct error *err)
     effect_finish(context, err);
 }
 
-static void send_node(const struct intent *intent, const char *verb)
+/* An effect's name says what the server is asked for: "plain_note". */
+static void send_node(const struct intent *intent)
 {
+    const struct effect_kind *kind = intent->effect->kind;
+    const char *verb = kind == &discard_it ? "forget" : strchr(kind->name, '_') + 1;
     owned(chars) char *path = text_format("nodes/%s/%s", intent->name, verb);
 
     plain_post(fleet_cluster(intent->effect->runner->fleet, effect_cluster(intent->effect)), path,
@@ -43,31 +48,6 @@ static void prepare_node(struct effect *effect, const struct effect_target *targ
     intent->patch = json_make("{ss ss ss}", "id", target->node->uid, "transfer",
                               is_kept ? transfer->id : "", "leaves",
                               is_kept ? wall_format(transfer->departure, leaves) : "");
-}
-
-static void send_note(const struct intent *intent)
-{
-    send_node(intent, "note");
-}
-
-static void send_close(const struct intent *intent)
-{
-    send_node(intent, "close");
-}
-
-static void send_open(const struct intent *intent)
-{
-    send_node(intent, "open");
-}
-
-static void send_serve(const struct intent *intent)
-{
-    send_node(intent, "serve");
-}
-
-static void send_forget(const struct intent *intent)
-{
-    send_node(intent, "forget");
 }
 
 static void prepare_job(struct effect *effect, const struct effect_target *target,
@@ -96,21 +76,21 @@ static bool asks_to_leave(const struct effect *effect, const struct pod *pod, bo
 }
 
 static const struct effect_kind note_it = { EFFECT_ROW("plain_note", STEP_ANNOUNCE, STEP_HOLD, true,
-                                                       EFFECT_GONE, prepare_node, send_note) };
+                                                       EFFECT_GONE, prepare_node, send_node) };
 static const struct effect_kind close_it = { EFFECT_ROW(
-    "plain_close", STEP_CORDON, STEP_FORCE, true, EFFECT_GONE, prepare_node, send_close) };
+    "plain_close", STEP_CORDON, STEP_FORCE, true, EFFECT_GONE, prepare_node, send_node) };
 static const struct effect_kind open_it = { EFFECT_ROW("plain_open", STEP_ANNOUNCE, STEP_FORCE,
-                                                       false, EFFECT_GONE, prepare_node, send_open),
+                                                       false, EFFECT_GONE, prepare_node, send_node),
                                             .goes_back = true };
 static const struct effect_kind stop_it = { EFFECT_ROW("plain_stop", STEP_DRAIN, STEP_FORCE, true,
                                                        EFFECT_REPLACED, prepare_job, send_stop),
                                             .asks_to_leave = asks_to_leave };
 static const struct effect_kind forget_it = { EFFECT_ROW(
-    "plain_forget", STEP_CLEAR, STEP_CLEAR, false, EFFECT_GONE, prepare_node, send_forget) };
+    "plain_forget", STEP_CLEAR, STEP_CLEAR, false, EFFECT_GONE, prepare_node, send_node) };
 static const struct effect_kind serve_it = { EFFECT_ROW(
-    "plain_serve", STEP_JOIN, STEP_HAND_OVER, false, EFFECT_GONE, prepare_node, send_serve) };
+    "plain_serve", STEP_JOIN, STEP_HAND_OVER, false, EFFECT_GONE, prepare_node, send_node) };
 static const struct effect_kind discard_it = { EFFECT_ROW(
-    "plain_discard", STEP_ACQUIRE, STEP_ACQUIRE, false, EFFECT_GONE, prepare_node, send_forget) };
+    "plain_discard", STEP_ACQUIRE, STEP_ACQUIRE, false, EFFECT_GONE, prepare_node, send_node) };
 static const struct effect_kind *const kinds[] = { &note_it,   &close_it, &open_it,    &stop_it,
                                                    &forget_it, &serve_it, &discard_it, NULL };
 
@@ -128,11 +108,11 @@ static void ask_node(struct runner *runner, struct transfer *transfer,
 {
     struct effect_target target = { .object = node->uid, .node = node };
 
-    effect_ask(runner, transfer, kind, &target,
-               fleet_snapshot(runner->fleet, kind->first < STEP_ACQUIRE
-                                                 ? transfer->source->cluster
-                                                 : transfer_goal(transfer)->cluster)
-                   ->nodes_seen_ms);
+    const struct snapshot *snapshot = kind->first < STEP_ACQUIRE
+                                          ? side_origin_snapshot(runner, transfer)
+                                          : side_target_snapshot(runner, transfer);
+
+    effect_ask(runner, transfer, kind, &target, snapshot->nodes_seen_ms);
 }
 
 static enum verdict check(struct runner *runner, struct transfer *transfer)
@@ -277,12 +257,6 @@ static struct wall_time wish(const struct runner *runner, const struct transfer 
 
 /* ---- the target ---- */
 
-static const struct snapshot *target_of(const struct runner *runner,
-                                        const struct transfer *transfer)
-{
-    return fleet_snapshot(runner->fleet, transfer_goal(transfer)->cluster);
-}
-
 static void lacks(const struct runner *runner, const struct transfer *transfer,
                   struct text *missing)
 {
@@ -330,8 +304,8 @@ static bool is_idle(struct runner *runner, struct transfer *transfer, int64_t si
     size_t count = 0;
 
     if (node)
-        (void)snapshot_pods_on(target_of(runner, transfer), node->name, &count);
-    return is_listed(target_of(runner, transfer), transfer, since_ms) && count == 0;
+        (void)snapshot_pods_on(side_target_snapshot(runner, transfer), node->name, &count);
+    return is_listed(side_target_snapshot(runner, transfer), transfer, since_ms) && count == 0;
 }
 
 static bool discard(struct runner *runner, struct transfer *transfer)

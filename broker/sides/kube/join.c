@@ -31,7 +31,7 @@ bool kube_may_discard(const struct runner *runner, const struct transfer *transf
 
     if (!node)
         return true;
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, goal->cluster);
+    const struct snapshot *snapshot = side_target_snapshot(runner, transfer);
 
     return !readiness_is_other(snapshot, node, goal->reservation->gpus_per_node) &&
            !effect_may_have_happened(effect_find(transfer, &kube_effect_welcome, node->uid)) &&
@@ -44,7 +44,7 @@ void kube_lacks(const struct runner *runner, const struct transfer *transfer, st
     struct readiness readiness = {
         .wanted = &runner->config->join,
         .gpus = goal->reservation->gpus_per_node,
-        .snapshot = fleet_snapshot(runner->fleet, goal->cluster),
+        .snapshot = side_target_snapshot(runner, transfer),
         .node = acquire_node(runner, transfer),
         .machine = transfer->new_instance,
         .old_uid = transfer->node_uid,
@@ -73,7 +73,6 @@ int kube_note_ready(struct runner *runner, struct transfer *transfer)
 enum verdict kube_welcome(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = acquire_node(runner, transfer);
-    const struct config_pool *goal = transfer_goal(transfer);
     require(node && node->uid[0] != '\0');
 
     struct effect_target target = { .node = node, .object = node->uid };
@@ -88,7 +87,7 @@ enum verdict kube_welcome(struct runner *runner, struct transfer *transfer)
     }
     transfer_wait_for(transfer, "the start-up taint to be lifted");
     effect_ask(runner, transfer, &kube_effect_welcome, &target,
-               fleet_snapshot(runner->fleet, goal->cluster)->nodes_seen_ms);
+               side_target_snapshot(runner, transfer)->nodes_seen_ms);
     return STEP_WAIT;
 }
 
@@ -99,11 +98,10 @@ bool kube_is_lost(struct runner *runner, struct transfer *transfer)
 
 bool kube_is_idle(struct runner *runner, struct transfer *transfer, int64_t since_ms)
 {
-    const struct config_pool *goal = transfer_goal(transfer);
     const struct node *node = acquire_node(runner, transfer);
     int count;
 
-    if (!fleet_snapshot(runner->fleet, goal->cluster)->is_known)
+    if (!side_target_snapshot(runner, transfer)->is_known)
         return false;
     if (!node)
         return true;
@@ -124,7 +122,7 @@ bool kube_is_idle(struct runner *runner, struct transfer *transfer, int64_t sinc
 bool kube_discard(struct runner *runner, struct transfer *transfer)
 {
     const struct config_pool *goal = transfer_goal(transfer);
-    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, goal->cluster);
+    const struct snapshot *snapshot = side_target_snapshot(runner, transfer);
     const struct node *node = acquire_node(runner, transfer);
     const struct effect *effect = effect_find(transfer, &effect_discard, transfer->new_instance);
 

@@ -61,8 +61,8 @@ static const struct form logs[] = {
       "2026-10-25 02:59:58,6,10\n2026-10-25 02:00:01,7,10\n2026-10-25 02:00:00,8,10\n",
       "busy 1s 2026-10-25T00:59:57Z: 1 1 1 1 1 [5/10 6/10 6/10 7/10 8/10]" },
     { "by ten seconds it is its second pass", "Europe/Berlin", NULL,
-      "t,input_tokens,output_tokens\n2026-10-25 02:59:59,5,10\n2026-10-25 02:59:49,6,10\n"
-      "2026-10-25 02:59:50,6,10\n2026-10-25 02:59:39,7,10\n",
+      "t,input_tokens,output_tokens\n2026-10-25 02:59:59,5,10\n2026-10-25 02:59:50,6,10\n"
+      "2026-10-25 02:59:49,6,10\n2026-10-25 02:59:39,7,10\n",
       ":5: queue busy, 2026-10-25T02:59:39: this hour occurs twice, and the rows go through it" },
     { "with a row between that has an offset", "Europe/Berlin", NULL,
       "t,input_tokens,output_tokens\n2026-10-25 02:59:59.1,5,10\n2026-10-25 00:59:59.2Z,6,10\n"

@@ -110,6 +110,18 @@ static void print_plan(const json_t *plan, struct text *out)
              json_text_or(plan, "fingerprint", "-"));
 }
 
+/* The plan on standard output, and what it rests on uncertainly on standard error. */
+static void show_plan(const json_t *plan)
+{
+    owned(text) struct text *out = text_new(PLAN_LIMIT);
+    owned(text) struct text *warnings = text_new(PLAN_LIMIT);
+
+    print_plan(plan, out);
+    board_warnings(plan, warnings);
+    fputs(out->chars, stdout);
+    fputs(warnings->chars, stderr);
+}
+
 /* The plan file holds the schedules, too: `apply` uses the texts that were reviewed. */
 static int write_plan(const char *path, const json_t *plan, json_t *schedules, struct error *err)
 {
@@ -135,7 +147,6 @@ int cmd_plan(struct command_call *call)
     owned(json) json_t *schedules = NULL;
     owned(json) json_t *request = NULL;
     owned(json) json_t *plan = NULL;
-    owned(text) struct text *out = text_new(PLAN_LIMIT);
     owned(text) struct text *changes = text_new(PLAN_LIMIT);
 
     if (!config)
@@ -153,12 +164,10 @@ int cmd_plan(struct command_call *call)
         return call_usage_error(call, "--out needs schedules from files, not --in-force");
     if (call_text(call, "out") && write_plan(call_text(call, "out"), plan, schedules, &err) < 0)
         return client_fail(call, &err);
-    if (client_wants_json(call)) {
+    if (client_wants_json(call))
         client_print_json(plan);
-    } else {
-        print_plan(plan, out);
-        fputs(out->chars, stdout);
-    }
+    else
+        show_plan(plan);
     return call_flag(call, "exit-code") && print_changes(plan, changes) > 0 ? EXIT_DIFFERENT
                                                                             : EXIT_DONE;
 }
@@ -197,7 +206,6 @@ int cmd_apply(struct command_call *call)
     owned(config) struct config *config = client_config(call, &code);
     owned(json) json_t *request = NULL;
     owned(json) json_t *plan = NULL;
-    owned(text) struct text *out = text_new(PLAN_LIMIT);
 
     if (!config)
         return code;
@@ -209,8 +217,7 @@ int cmd_apply(struct command_call *call)
         client_print_json(plan);
         return EXIT_DONE;
     }
-    print_plan(plan, out);
-    fputs(out->chars, stdout);
+    show_plan(plan);
     printf("Applied: %zu schedules are in force.\n",
            json_object_size(json_object_get(request, "schedules")));
     return EXIT_DONE;

@@ -384,13 +384,13 @@ json_t *service_plan(struct service *service, const json_t *schedules, struct er
     plan = plan_make(&survey->input);
     fingerprint(survey, plan, print);
     return json_make(
-        "{ss ss so ss so so so so so so so si sI sI}", "kind", "plan", "fingerprint", print, "at",
-        json_wall(now), "window", window_at(service->config->windows, now)->name, "pools",
-        describe_pools(service, survey, book), "unknown", survey_unknown(service, NULL),
-        "transfers", moves_describe_blocked(service, plan, BILL_ALL), "workloads",
-        describe_workloads(service, book), "lacks", describe_lacks(&survey->input, plan), "bill",
-        bill_describe(&survey->input, plan, BILL_ALL), "holds", describe_holds(service),
-        "withdrawn_transfers", (int)plan->withdrawn.count, "reach_s",
-        (json_int_t)(next_reach_ms(service, book, now) / SECOND_MS), "lead_p95_s",
+        "{ss ss so ss so so so so so so so so si sI sI}", "kind", "plan", "fingerprint", print,
+        "at", json_wall(now), "window", window_at(service->config->windows, now)->name, "pools",
+        describe_pools(service, survey, book), "unknown", survey_unknown(service, NULL), "warnings",
+        service_guesses(service), "transfers", moves_describe_blocked(service, plan, BILL_ALL),
+        "workloads", describe_workloads(service, book), "lacks",
+        describe_lacks(&survey->input, plan), "bill", bill_describe(&survey->input, plan, BILL_ALL),
+        "holds", describe_holds(service), "withdrawn_transfers", (int)plan->withdrawn.count,
+        "reach_s", (json_int_t)(next_reach_ms(service, book, now) / SECOND_MS), "lead_p95_s",
         (json_int_t)(survey_lead_ms(service, NULL, 95) / SECOND_MS));
 }

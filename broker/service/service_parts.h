@@ -278,6 +278,10 @@ json_t *holds_describe(const struct service *service)
 json_t *service_health(const struct service *service, const struct survey *survey)
     __attribute__((returns_nonnull, warn_unused_result));
 
+/* Of those, the sentences about what a plan counts with care because it cannot be read. */
+json_t *service_guesses(const struct service *service)
+    __attribute__((returns_nonnull, warn_unused_result));
+
 /* progress.c: adds conditions for stalled work: reclaims, pools that get no machines, production
    that is short, clusters that do not answer, moves that come late. */
 void progress_look(const struct service *service, const struct survey *survey, json_t *rows);

@@ -179,6 +179,15 @@ static void add_devices(const struct service *service, const struct config_clust
                         cluster->name, trouble));
 }
 
+/* What is counted with care, because it cannot be read. */
+static void add_guesses(const struct service *service, json_t *rows)
+{
+    for (size_t i = 0; i < service->config->cluster_count; i++) {
+        add_unreadable(service, &service->config->clusters[i], rows);
+        add_devices(service, &service->config->clusters[i], rows);
+    }
+}
+
 /* A pool whose newest machine was not closed by our taint when it came. */
 static void add_untainted(const struct service *service, const struct config_pool *pool,
                           json_t *rows)
@@ -265,12 +274,20 @@ json_t *service_health(const struct service *service, const struct survey *surve
     add_gangs(service, rows);
     add_troubles(scaler_describe(service->scaler), "workload", rows);
     add_troubles(quotas_describe(service->quotas), "quota", rows);
-    for (size_t i = 0; i < service->config->cluster_count; i++) {
+    for (size_t i = 0; i < service->config->cluster_count; i++)
         add_strays(service, &service->config->clusters[i], rows);
-        add_unreadable(service, &service->config->clusters[i], rows);
-        add_devices(service, &service->config->clusters[i], rows);
-    }
+    add_guesses(service, rows);
     for (size_t i = 0; i < service->config->pool_count; i++)
         add_untainted(service, &service->config->pools[i], rows);
     return conditions_describe(rows);
+}
+
+json_t *service_guesses(const struct service *service)
+{
+    json_t *rows = json_array();
+    owned(json) json_t *guesses = NULL;
+
+    add_guesses(service, rows);
+    guesses = conditions_describe(rows);
+    return conditions_texts(guesses);
 }

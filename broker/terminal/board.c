@@ -131,6 +131,15 @@ void board_unknown(const json_t *answer, struct text *out)
     }
 }
 
+void board_warnings(const json_t *answer, struct text *out)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(answer, "warnings"), i, row)
+        text_add(out, "warning: %s\n", json_string_value(row));
+}
+
 /* A number, or "-" where it is not known. */
 static void add_number(struct table *table, const json_t *row, const char *key)
 {

@@ -19,6 +19,9 @@ void board_holds(const json_t *answer, struct text *out);
 /* A line for each pool that is not known, of any answer that has `unknown`. */
 void board_unknown(const json_t *answer, struct text *out);
 
+/* A line for each of the answer's `warnings`, as standard error shows them. */
+void board_warnings(const json_t *answer, struct text *out);
+
 /* A line for each pool that lacks nodes in the plan, and below it the nodes that only Slurm can
    free. */
 void board_lacks(const json_t *plan, struct text *out);

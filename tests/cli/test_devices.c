@@ -4,6 +4,7 @@
  * Clusters whose GPUs a driver of Dynamic Resource Allocation gives out: new nodes serve by their
  * slices, and what pods hold is what their claims were allocated.
  */
+#include "broker/terminal/board.h"
 #include "clusters/gpus.h"
 #include "tests/cli/people.h"
 #include "tools/simulator/kube/kube_devices.h"
@@ -122,6 +123,35 @@ static void a_node_whose_slices_may_not_be_read_waits_for_an_operator(void **sta
     assert_int_equal(rehearsal_violations(rehearsal), 0);
 }
 
+/* The plan's numbers are guesses where devices may not be read: it says so as the status does. */
+static void a_plan_says_that_devices_may_not_be_read(void **state)
+{
+    static const char wants[] = "research-a does not show its devices of Dynamic Resource "
+                                "Allocation: a pod with claims counts as a whole node";
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = with_driver(folder, 55);
+    owned(json) json_t *sure = NULL;
+    owned(json) json_t *unsure = NULL;
+    owned(text) struct text *quiet = text_new(TEXT_UNBOUNDED);
+    owned(text) struct text *page = text_new(TEXT_UNBOUNDED);
+    struct error err = { 0 };
+
+    (void)state;
+    sure = service_plan(rehearsal->service, NULL, &err);
+    for (int k = 0; k < REFUSALS; k++)
+        simulator_fault_next(rehearsal->simulator, "http_403", "list_slices");
+    restart(rehearsal);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    unsure = service_plan(rehearsal->service, NULL, &err);
+    assert_int_equal(json_array_size(json_object_get(unsure, "warnings")), 2);
+    board_warnings(sure, quiet);
+    board_warnings(unsure, page);
+    assert_string_equal(quiet->chars, "");
+    assert_non_null(strstr(page->chars, "warning: "));
+    assert_non_null(strstr(page->chars, wants));
+    assert_true(warns_of(rehearsal, wants));
+}
+
 /* Jobs come and go for hours; what the snapshot says of each is what the world gave it. */
 static void a_pod_holds_what_its_claim_was_allocated(void **state)
 {
@@ -164,6 +194,7 @@ int main(void)
         cmocka_unit_test(a_node_serves_by_its_slices),
         cmocka_unit_test(a_slice_that_lacks_a_device_keeps_its_node_from_serving),
         cmocka_unit_test(a_node_whose_slices_may_not_be_read_waits_for_an_operator),
+        cmocka_unit_test(a_plan_says_that_devices_may_not_be_read),
         cmocka_unit_test(a_pod_holds_what_its_claim_was_allocated),
     };
 

@@ -87,11 +87,19 @@ static int scale_value(const struct supposition *given, const struct setting *se
 {
     void *field = (char *)engine + setting->offset;
     double micro = setting->type == SETTING_SECONDS ? SECOND_MS * 1000.0 : 1;
-    double value = given->factor * number_of(setting, engine);
+    double before = number_of(setting, engine);
+    double value = given->factor * before;
+    bool is_whole = setting->type == SETTING_INT;
 
     if (value * micro < (double)setting->min || value * micro > (double)setting->max)
         return out_of_bounds(given, setting->key, value, err);
-    if (setting->type == SETTING_INT)
+    if (is_whole && given->factor != 1 && floor(value + 0.5) == before)
+        return error_set(err, ERROR_INVALID,
+                         "queue %s: %s is %.0f, a whole number, and %s leaves it so: give a "
+                         "value, as %s=%.0f",
+                         given->queue, setting->key, before, given->value, setting->key,
+                         given->factor > 1 ? before + 1 : before - 1);
+    if (is_whole)
         *(int64_t *)field = (int64_t)floor(value + 0.5);
     else
         *(double *)field = value;

@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The command tree, made of the list in commands.h.  Help is printed from it, and completion and
- * manual pages can be.
+ * The command tree, made of the list in commands.h.  Help is printed from it.
  */
 #include "broker/terminal/commands.h"
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Lines before budgets.  A budget's status is newer than our count of what it spent as soon as its
- * version changes.
+ * Budget queues: evictions that wait for a disruption budget.  A budget's status is newer than our
+ * count of what it spent as soon as its version changes.
  */
 #include "broker/sides/kube/gate.h"
 
@@ -30,7 +30,7 @@ struct budget_queue {
 };
 
 struct cluster_gate {
-    struct map *lines; /* "namespace/name" of a budget -> struct budget_queue */
+    struct map *queues; /* "namespace/name" of a budget -> struct budget_queue */
     int in_flight;
     int64_t quiet_ms; /* loop time from which the server is asked again */
 };
@@ -52,7 +52,7 @@ struct gate *gate_new(struct world *world, const struct fleet *fleet, const stru
     gate->config = config;
     gate->clusters = mem_new_array(config->cluster_count, sizeof *gate->clusters);
     for (size_t i = 0; i < config->cluster_count; i++)
-        gate->clusters[i].lines = map_new(mem_free);
+        gate->clusters[i].queues = map_new(mem_free);
     return gate;
 }
 
@@ -61,7 +61,7 @@ void gate_free(struct gate *gate)
     if (!gate)
         return;
     for (size_t i = 0; i < gate->config->cluster_count; i++)
-        map_free(gate->clusters[i].lines);
+        map_free(gate->clusters[i].queues);
     mem_free(gate->clusters);
     mem_free(gate);
 }
@@ -74,24 +74,24 @@ static struct cluster_gate *gate_of(const struct gate *gate, const struct config
 }
 
 /* The budget's queue; `spent` counts until the status has a new version. */
-static struct budget_queue *line_of(const struct gate *gate, struct cluster_gate *of,
-                                    const struct budget *budget)
+static struct budget_queue *queue_of(const struct gate *gate, struct cluster_gate *of,
+                                     const struct budget *budget)
 {
     owned(chars) char *key = text_format("%s/%s", budget->namespace, budget->name);
-    struct budget_queue *line = map_get(of->lines, key);
+    struct budget_queue *queue = map_get(of->queues, key);
 
-    if (!line) {
-        line = mem_new(sizeof *line);
-        line->asked_ms = loop_now(gate->world->loop);
-        map_set(of->lines, key, line);
+    if (!queue) {
+        queue = mem_new(sizeof *queue);
+        queue->asked_ms = loop_now(gate->world->loop);
+        map_set(of->queues, key, queue);
     }
-    if (!text_equal(line->version, budget->resource_version)) {
-        text_copy(line->version, sizeof line->version, budget->resource_version);
-        line->spent = 0;
+    if (!text_equal(queue->version, budget->resource_version)) {
+        text_copy(queue->version, sizeof queue->version, budget->resource_version);
+        queue->spent = 0;
         if (budget->allowed > 0)
-            line->blocked_ms = 0;
+            queue->blocked_ms = 0;
     }
-    return line;
+    return queue;
 }
 
 static enum gate_answer say(struct gate *gate, enum gate_answer answer, const char **ret_why)
@@ -104,21 +104,21 @@ static enum gate_answer ask_budget(struct gate *gate, struct cluster_gate *of,
                                    const struct budget *budget, const struct pod *pod,
                                    const char **ret_why)
 {
-    struct budget_queue *line = line_of(gate, of, budget);
+    struct budget_queue *queue = queue_of(gate, of, budget);
     int64_t now = loop_now(gate->world->loop);
     bool is_free = !pod->is_ready && budget_frees_unready(budget);
-    bool has_room = is_free || budget->allowed - line->spent > 0 || !budget->is_current;
+    bool has_room = is_free || budget->allowed - queue->spent > 0 || !budget->is_current;
 
     text_print(gate->why, sizeof gate->why,
                "budget %.120s/%.120s lets %lld of its %lld pods go now (%lld healthy, %lld wanted)",
                budget->namespace, budget->name, (long long)(has_room ? budget->allowed : 0),
                (long long)budget->expected, (long long)budget->healthy, (long long)budget->wanted);
-    if (now < line->blocked_ms) {
+    if (now < queue->blocked_ms) {
         /* The refusal is newer than the status, or of another rule. */
-        text_copy(gate->why, sizeof gate->why, line->refused);
+        text_copy(gate->why, sizeof gate->why, queue->refused);
         return say(gate, GATE_WAIT, ret_why);
     }
-    if (line->is_taken || (!has_room && now - line->asked_ms < PROBE_MS))
+    if (queue->is_taken || (!has_room && now - queue->asked_ms < PROBE_MS))
         return say(gate, GATE_WAIT, ret_why);
     return GATE_OPEN;
 }
@@ -165,16 +165,16 @@ struct budget_queue *gate_enter(struct gate *gate, const struct config_cluster *
 {
     struct cluster_gate *of = gate_of(gate, cluster);
     const struct budget *budget = NULL;
-    struct budget_queue *line;
+    struct budget_queue *queue;
 
     require(of->in_flight >= 0);
     of->in_flight++;
     if (budgets_of_pod(fleet_snapshot(gate->fleet, cluster), pod, &budget, 1) == 0)
         return NULL;
-    line = line_of(gate, of, budget);
-    line->is_taken = true;
-    line->asked_ms = loop_now(gate->world->loop);
-    return line;
+    queue = queue_of(gate, of, budget);
+    queue->is_taken = true;
+    queue->asked_ms = loop_now(gate->world->loop);
+    return queue;
 }
 
 void gate_slow(struct gate *gate, const struct config_cluster *cluster, const struct error *err)
@@ -187,7 +187,7 @@ void gate_slow(struct gate *gate, const struct config_cluster *cluster, const st
         of->quiet_ms = until_ms;
 }
 
-void gate_leave(struct gate *gate, const struct config_cluster *cluster, struct budget_queue *line,
+void gate_leave(struct gate *gate, const struct config_cluster *cluster, struct budget_queue *queue,
                 const struct error *err)
 {
     int64_t wait_ms = BUDGET_BACKOFF_MS;
@@ -197,16 +197,16 @@ void gate_leave(struct gate *gate, const struct config_cluster *cluster, struct 
     gate_of(gate, cluster)->in_flight--;
     if (err)
         gate_slow(gate, cluster, err);
-    if (!line)
+    if (!queue)
         return;
-    require(line->spent >= 0);
-    line->is_taken = false;
+    require(queue->spent >= 0);
+    queue->is_taken = false;
     if (!err) {
-        line->spent++;
+        queue->spent++;
     } else if (cluster_is_budget(err)) {
         wait_ms += (int64_t)random_below(gate->world->random, BUDGET_BACKOFF_MS);
-        line->blocked_ms = loop_now(gate->world->loop) +
-                           (err->retry_after_ms > wait_ms ? err->retry_after_ms : wait_ms);
-        text_copy(line->refused, sizeof line->refused, err->text);
+        queue->blocked_ms = loop_now(gate->world->loop) +
+                            (err->retry_after_ms > wait_ms ? err->retry_after_ms : wait_ms);
+        text_copy(queue->refused, sizeof queue->refused, err->text);
     }
 }

@@ -43,7 +43,7 @@ struct budget_queue *gate_enter(struct gate *gate, const struct config_cluster *
                                 const struct pod *pod);
 
 /* Its answer came; err NULL: the pod is leaving. */
-void gate_leave(struct gate *gate, const struct config_cluster *cluster, struct budget_queue *line,
+void gate_leave(struct gate *gate, const struct config_cluster *cluster, struct budget_queue *queue,
                 const struct error *err);
 
 /* Any other request about pods was refused by an overloaded server. */

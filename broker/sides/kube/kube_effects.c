@@ -15,7 +15,7 @@
 #include "clusters/kube_verbs.h"
 
 enum {
-    LINE_BACKOFF_MS = SECOND_MS,        /* the gate knows better when its budget has room */
+    QUEUE_BACKOFF_MS = SECOND_MS,       /* the gate knows better when its budget has room */
     UNSEEN_BACKOFF_MS = 10 * SECOND_MS, /* of a budget or rule that the gate cannot see */
     BUSY_BACKOFF_MS = 5 * SECOND_MS,
 };
@@ -186,7 +186,7 @@ static void send_evict(const struct intent *intent)
 static int64_t evict_busy_ms(const struct effect *effect, const struct error *err)
 {
     if (effect->of_side)
-        return LINE_BACKOFF_MS;
+        return QUEUE_BACKOFF_MS;
     return cluster_is_budget(err) ? UNSEEN_BACKOFF_MS : BUSY_BACKOFF_MS;
 }
 

@@ -8,7 +8,7 @@
  */
 #include "base/input/json.h"
 #include "base/text.h"
-#include "broker/planning/replica_room.h"
+#include "broker/planning/replica_capacity.h"
 #include "broker/service/setpoint.h"
 
 struct scaler {
@@ -142,27 +142,30 @@ static int64_t set_bases(struct scaler *scaler, const struct config_cluster *clu
     return gpus;
 }
 
-/* Room for replicas that take whole nodes. */
-static int64_t room_on_nodes(const struct scaler *scaler, const struct config_cluster *cluster,
-                             int64_t gpus)
+/* How many replicas that take whole nodes fit. */
+static int64_t fit_on_nodes(const struct scaler *scaler, const struct config_cluster *cluster,
+                            int64_t gpus)
 {
     const struct config *config = scaler->service->config;
-    ARRAY(struct room_pool) pools = { 0 };
-    ARRAY(struct room_replicas) replicas = { 0 };
+    ARRAY(struct capacity_pool) pools = { 0 };
+    ARRAY(struct capacity_replicas) replicas = { 0 };
     int64_t found;
 
     for (size_t i = 0; i < config->pool_count; i++)
         if (config->pools[i].cluster == cluster)
-            *array_add(&pools) = (struct room_pool){
+            *array_add(&pools) = (struct capacity_pool){
                 supply_nodes(scaler->service, &config->pools[i], is_welcome, NULL),
                 config->pools[i].reservation->gpus_per_node,
             };
     for (size_t i = 0; i < scaler->count; i++)
         if (scaler->setpoints[i].cluster == cluster)
-            *array_add(&replicas) = (struct room_replicas){ scaler->shares[i].workload->gpus,
-                                                            scaler->shares[i].planned };
-    found = replica_room(&(struct room){ pools.items, pools.count, replicas.items, replicas.count },
-                         gpus);
+            *array_add(&replicas) = (struct capacity_replicas){ scaler->shares[i].workload->gpus,
+                                                                scaler->shares[i].planned };
+
+    const struct replica_capacity capacity = { pools.items, pools.count, replicas.items,
+                                               replicas.count };
+
+    found = replica_capacity_left(&capacity, gpus);
     array_clear(&pools);
     array_clear(&replicas);
     return found;
@@ -180,16 +183,16 @@ static bool takes_nodes(const struct scaler *scaler, const struct config_cluster
     return false;
 }
 
-/* For how many replicas more there is room now. */
-static int64_t room_for(const struct scaler *scaler, const struct config_cluster *cluster,
-                        const struct config_workload *workload, int64_t free_gpus)
+/* How many replicas more fit now. */
+static int64_t replicas_that_fit(const struct scaler *scaler, const struct config_cluster *cluster,
+                                 const struct config_workload *workload, int64_t free_gpus)
 {
-    int64_t room = free_gpus > 0 ? free_gpus / workload->gpus : 0;
-    int64_t whole = room;
+    int64_t by_gpus = free_gpus > 0 ? free_gpus / workload->gpus : 0;
+    int64_t whole = by_gpus;
 
-    if (room > 0 && takes_nodes(scaler, cluster, workload))
-        whole = room_on_nodes(scaler, cluster, workload->gpus);
-    return whole < room ? whole : room;
+    if (by_gpus > 0 && takes_nodes(scaler, cluster, workload))
+        whole = fit_on_nodes(scaler, cluster, workload->gpus);
+    return whole < by_gpus ? whole : by_gpus;
 }
 
 static void advance_cluster(struct scaler *scaler, const struct config_cluster *cluster)
@@ -205,7 +208,7 @@ static void advance_cluster(struct scaler *scaler, const struct config_cluster *
 
         if (scaler->setpoints[i].cluster != cluster)
             continue;
-        room = room_for(scaler, cluster, share->workload, free_gpus);
+        room = replicas_that_fit(scaler, cluster, share->workload, free_gpus);
         if (wanted >= 0 && more > room) {
             wanted = share->base + room;
             more = room;

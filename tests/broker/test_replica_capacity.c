@@ -1,20 +1,20 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Room for replicas larger than a node: whole nodes of one pool.
+ * How many replicas larger than a node fit: whole nodes of one pool.
  */
 #include "base/memory.h"
-#include "broker/planning/replica_room.h"
+#include "broker/planning/replica_capacity.h"
 #include "tests/support/unit.h"
 
-static void only_whole_groups_of_one_pool_are_room(void **state)
+static void only_whole_groups_of_one_pool_count(void **state)
 {
     static const struct {
         int64_t nodes[2]; /* of two pools, 8 GPUs a node */
         int64_t large;    /* replicas of 16 GPUs */
         int64_t larger;   /* of 32 */
         int64_t small;    /* of 4 */
-        int64_t room;     /* for large ones */
+        int64_t left;     /* large ones that still fit */
     } rows[] = {
         { { 4, 0 }, 0, 0, 0, 2 }, { { 5, 0 }, 0, 0, 0, 2 }, { { 3, 3 }, 0, 0, 0, 2 },
         { { 1, 1 }, 0, 0, 0, 0 }, { { 4, 0 }, 1, 0, 0, 1 }, { { 4, 0 }, 2, 0, 0, 0 },
@@ -25,32 +25,32 @@ static void only_whole_groups_of_one_pool_are_room(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        const struct room_pool pools[] = { { rows[i].nodes[0], 8 }, { rows[i].nodes[1], 8 } };
-        const struct room_replicas replicas[] = { { 16, rows[i].large },
-                                                  { 32, rows[i].larger },
-                                                  { 4, rows[i].small } };
-        const struct room room = { pools, 2, replicas, 3 };
+        const struct capacity_pool pools[] = { { rows[i].nodes[0], 8 }, { rows[i].nodes[1], 8 } };
+        const struct capacity_replicas replicas[] = { { 16, rows[i].large },
+                                                      { 32, rows[i].larger },
+                                                      { 4, rows[i].small } };
+        const struct replica_capacity capacity = { pools, 2, replicas, 3 };
 
-        if (replica_room(&room, 16) != rows[i].room)
-            fail_msg("row %zu: %d", i, (int)replica_room(&room, 16));
+        if (replica_capacity_left(&capacity, 16) != rows[i].left)
+            fail_msg("row %zu: %d", i, (int)replica_capacity_left(&capacity, 16));
     }
 }
 
 /* The same replica is two nodes here and one there. */
 static void pools_may_have_other_machines(void **state)
 {
-    const struct room_pool pools[] = { { 3, 8 }, { 2, 16 } };
-    const struct room_replicas replicas[] = { { 16, 1 } };
-    const struct room room = { pools, 2, replicas, 1 };
+    const struct capacity_pool pools[] = { { 3, 8 }, { 2, 16 } };
+    const struct capacity_replicas replicas[] = { { 16, 1 } };
+    const struct replica_capacity capacity = { pools, 2, replicas, 1 };
 
     (void)state;
-    assert_int_equal(replica_room(&room, 16), 2);
+    assert_int_equal(replica_capacity_left(&capacity, 16), 2);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_whole_groups_of_one_pool_are_room),
+        cmocka_unit_test(only_whole_groups_of_one_pool_count),
         cmocka_unit_test(pools_may_have_other_machines),
     };
 

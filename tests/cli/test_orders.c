@@ -164,6 +164,46 @@ static void the_end_of_one_order_leaves_the_other(void **state)
     expect_rest(rehearsal, 8);
 }
 
+/* The story names who gave an order or a freeze, and who ended it. */
+static void the_story_tells_who_gave_and_who_ended(void **state)
+{
+    static const char *const want[][3] = {
+        { "reclaim", "test", "reclaim" },
+        { "reclaim_ended", "ada", "reclaim" },
+        { "freeze", "grace", "freeze" },
+        { "unfreeze", "alan", "freeze" },
+    };
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = open_calm(folder, 57);
+    struct service *service = rehearsal->service;
+    owned(json)
+        json_t *until = json_make("{ss sI}", "reason", "incident 7", "for_s", (json_int_t)600);
+    owned(json) json_t *all = json_object();
+    owned(json) json_t *given = must_order(rehearsal, 1, "launch", "", false);
+    struct error err = { 0 };
+    owned(json) json_t *ended = end_order(rehearsal, json_text_or(given, "id", "-"), &err);
+    owned(json) json_t *frozen = service_freeze(service, until, "grace", &err);
+    owned(json) json_t *open = service_unfreeze(service, all, "alan", &err);
+    owned(json) json_t *story = service_events(service, 1000, &err);
+
+    (void)state;
+    assert_non_null(ended);
+    assert_non_null(frozen);
+    assert_non_null(open);
+    for (size_t i = 0; i < COUNT_OF(want); i++) {
+        const json_t *row;
+        size_t told = 0;
+        size_t at;
+
+        json_array_foreach(json_object_get(story, "events"), at, row)
+            told += text_equal(json_text_or(row, "event", ""), want[i][0]) &&
+                    text_equal(json_text_or(row, "by", ""), want[i][1]) &&
+                    json_is_object(json_object_get(row, want[i][2]));
+        if (told != 1)
+            fail_msg("%s by %s is told %zu times", want[i][0], want[i][1], told);
+    }
+}
+
 /* As if the last order were shared out over two pools. */
 static void add_portion(struct rehearsal *rehearsal)
 {
@@ -288,6 +328,7 @@ int main(void)
         cmocka_unit_test(the_same_order_twice_is_one),
         cmocka_unit_test(a_key_outlives_the_answer_and_the_service),
         cmocka_unit_test(an_order_can_be_ended_early),
+        cmocka_unit_test(the_story_tells_who_gave_and_who_ended),
         cmocka_unit_test(the_end_of_one_order_leaves_the_other),
         cmocka_unit_test(the_oldest_orders_are_forgotten),
         cmocka_unit_test(an_order_whose_pool_is_gone_is_forgotten_when_it_is_over),

@@ -62,7 +62,7 @@ static const struct setting drain_settings[] = {
     { "notice", SETTING_DURATION, offsetof(struct config_drain, notice_ms), "30m", 0,
       7 * (int64_t)DAY_MS, "from the announcement that a node leaves until its cordon" },
     { "deadline", SETTING_DURATION, offsetof(struct config_drain, deadline_ms), "10m", 0, DAY_MS,
-      "from the cordon until what is still there is forced" },
+      "from the cordon until the pods that remain are deleted" },
     { "settle", SETTING_DURATION, offsetof(struct config_drain, settle_ms), "5s", 0, HOUR_MS,
       "after the cordon, before a node may count as empty" },
     { "gangs", SETTING_TEXT, offsetof(struct config_drain, gangs_name), "suspend", 0, 0,
@@ -76,18 +76,21 @@ static const struct setting guard_settings[] = {
     { "in_flight", SETTING_INT, offsetof(struct config_guard, in_flight), "100", 1, 100000,
       "transfers at once, in all" },
     { "in_flight_per_cluster", SETTING_INT, offsetof(struct config_guard, in_flight_per_cluster),
-      "50", 1, 100000, "of those that leave one cluster" },
+      "50", 1, 100000, "transfers at once out of one cluster" },
     { "fresh", SETTING_DURATION, offsetof(struct config_guard, fresh_ms), "2m", 90 * SECOND_MS,
       HOUR_MS,
-      "knowledge older than this frees no node; a quiet cluster is heard from once a minute" },
+      "no node leaves on facts older than this; even a quiet cluster renews its facts once a "
+      "minute" },
     { "attempts", SETTING_INT, offsetof(struct config_guard, attempts), "5", 1, 100,
-      "at creating a machine, before its node is given back to where it came from" },
+      "attempts to create a machine, before the node is given back to the pool that it came from" },
     { "breaker", SETTING_INT, offsetof(struct config_guard, breaker), "3", 0, 1000,
-      "failed attempts in a row at machines of a pool (none to be had, or never ready) after which "
-      "no scheduled move to it begins; 0: never" },
+      "after so many failed attempts in a row to create machines of a pool (no capacity, or never "
+      "ready), no scheduled move to it begins; 0: pools are never closed" },
     { "breaker_pause", SETTING_DURATION, offsetof(struct config_guard, breaker_pause_ms), "30m",
       SECOND_MS, 7 * (int64_t)DAY_MS,
-      "for how long, unless an attempt succeeds before; then one node is tried" },
+      "how long the pool then stays closed, unless an attempt succeeds earlier; after it one node "
+      "is "
+      "tried" },
     { "canary", SETTING_BOOL, offsetof(struct config_guard, canary), "false", 0, 0,
       "the first scheduled move to a pool, ever and after a failure, takes one node; the next ones "
       "2, 4, 8 and so on, each when all nodes of the one before serve" },
@@ -97,16 +100,16 @@ static const struct setting lead_settings[] = {
     { "prior_p50", SETTING_DURATION, offsetof(struct config_lead, prior_p50_ms), "30m", SECOND_MS,
       DAY_MS, "median time of a transfer, until the journal knows better" },
     { "prior_p95", SETTING_DURATION, offsetof(struct config_lead, prior_p95_ms), "60m", SECOND_MS,
-      DAY_MS, "what 95 of 100 transfers stay under, until the journal knows better" },
+      DAY_MS, "95th percentile of a transfer's time, until the journal knows better" },
 };
 
 static const struct setting join_settings[] = {
     { "deadline", SETTING_DURATION, offsetof(struct config_join, deadline_ms), "45m", MINUTE_MS,
       DAY_MS,
-      "from the machine's start until its node may serve; then it is discarded and another "
-      "attempt is made" },
+      "from the machine's start until its node may serve; a machine that misses it is discarded, "
+      "and another attempt is made" },
     { "stable", SETTING_DURATION, offsetof(struct config_join, stable_ms), "10s", 0, HOUR_MS,
-      "how long the node must be in order without a break" },
+      "how long the node must meet these conditions without interruption" },
     { "startup_taints", SETTING_TEXT, offsetof(struct config_join, startup_taints), "", 0, 0,
       "keys of taints that must be gone, separated by commas, besides Kubernetes' own (not-ready, "
       "unreachable, network-unavailable, uninitialized)" },
@@ -133,11 +136,11 @@ static const struct setting victim_settings[] = {
       0, 0,
       "labels of a node that name its topology block, separated by commas; the first counts" },
     { "block_hours", SETTING_DOUBLE, offsetof(struct config_victims, block_hours), "0", 0, 1000000,
-      "GPU-hours of lost work that are worth not leaving one more block partly taken; 0: whole "
-      "blocks are preferred where the work lost is the same" },
+      "GPU-hours of work that may be lost to leave one block fewer partly taken; 0: whole blocks "
+      "are preferred only among equal losses" },
     { "fairness", SETTING_DOUBLE, offsetof(struct config_victims, fairness), "1", 0, 100,
-      "a team's lost work counts 1 + this x its share of all work lost lately (half forgotten in "
-      "seven days)" },
+      "the weight of a team's lost work is 1 + this x the team's share of all recently lost work "
+      "(half-life: seven days)" },
     { "protected_classes", SETTING_TEXT, offsetof(struct config_victims, classes), "", 0, 0,
       "names of PriorityClasses, separated by commas; nodes with their pods are taken only when "
       "the "
@@ -148,11 +151,10 @@ static const struct setting victim_settings[] = {
 
 static const struct setting headroom_settings[] = {
     { "node", SETTING_BOOL, offsetof(struct config_headroom, node), "false", 0, 0,
-      "so many replicas that without those of the fullest node every wait stays within twice its "
-      "target" },
+      "enough replicas that every wait stays within twice its target if the fullest node is lost" },
     { "zone", SETTING_BOOL, offsetof(struct config_headroom, zone), "false", 0, 0,
-      "the same without those of the worst zone, when each cluster's replicas are spread over "
-      "its zones as its nodes are" },
+      "the same if the worst zone is lost; each cluster's replicas count as spread over its zones "
+      "as its nodes are" },
 };
 
 static const struct setting cluster_settings[] = {
@@ -198,8 +200,9 @@ static const struct setting pool_settings[] = {
 static const struct setting source_settings[] = {
     { "kind", SETTING_TEXT, offsetof(struct config_source, kind_name), NULL, 0, 0, "" },
     { "missing", SETTING_TEXT, offsetof(struct config_source, missing), "unknown", 0, 0,
-      "a step without a point is `unknown`, or `zero` within an hour that has points; an hour "
-      "without any is always unknown" },
+      "what a step without a point counts as: `unknown`, or `zero` if its hour has other points; "
+      "an "
+      "hour without any point is always unknown" },
     { "settle", SETTING_DURATION, offsetof(struct config_source, settle_ms), "15m", 0, DAY_MS,
       "points younger than this may still change and are not asked for" },
 };
@@ -218,21 +221,21 @@ static const struct setting queue_settings[] = {
     { "wait_target", SETTING_DURATION, offsetof(struct config_queue, wait_target_ms), NULL, 1,
       DAY_MS, "how long a request may wait, at the percentile" },
     { "percentile", SETTING_DOUBLE, offsetof(struct config_queue, percentile), "98", 1, 100,
-      "of 100 requests, how many wait no longer than that" },
+      "how many of 100 requests must wait no longer than `wait_target`" },
     { "ttft_target", SETTING_SECONDS, offsetof(struct config_queue, ttft_target_s), "0s", 0,
       DAY_MS *(int64_t)1000, "engine: until the first token, wait and prompt included; 0s: none" },
     { "ttft_percentile", SETTING_DOUBLE, offsetof(struct config_queue, ttft_percentile), "0", 0,
-      100, "of 100 requests, how many meet that; 0: as `percentile`" },
+      100, "how many of 100 requests must meet `ttft_target`; 0: as `percentile`" },
     { "itl_target", SETTING_SECONDS, offsetof(struct config_queue, itl_target_s), "0s", 0,
       MINUTE_MS *(int64_t)1000, "engine: mean time of a request's later tokens; 0s: none" },
     { "itl_percentile", SETTING_DOUBLE, offsetof(struct config_queue, itl_percentile), "0", 0, 100,
-      "of 100 requests, how many meet that; 0: as `percentile`" },
+      "how many of 100 requests must meet `itl_target`; 0: as `percentile`" },
     { "slo", SETTING_TEXT, offsetof(struct config_queue, slo), "pooled", 0, 0,
-      "of which requests: `pooled` of all days of a window in one, `each-day` of every day by "
-      "itself" },
+      "`pooled`: the percentile is taken over all days of a window together; `each-day`: every day "
+      "must meet the target by itself" },
     { "service", SETTING_DURATION, offsetof(struct config_queue, service_ms), "0s", 0, DAY_MS,
-      "mean time that one replica takes for one request; needed unless `service_file` or "
-      "`engine` says it; beside an `engine` of `slots` alone the time in a full batch" },
+      "mean time that one replica takes for one request; required unless `service_file` or "
+      "`engine` gives it; with an `engine` that has only `slots`: the time in a full batch" },
     { "service_cv", SETTING_DOUBLE, offsetof(struct config_queue, service_cv), "1", 0, 100,
       "standard deviation of that time over its mean; 0: constant; 1: exponential; else "
       "lognormal" },
@@ -258,19 +261,18 @@ static const struct setting engine_settings[] = {
       "requests that run at once in one replica: vLLM's `max_num_seqs`; without the keys below "
       "`service` is the time of a request in a full batch" },
     { "iteration", SETTING_SECONDS, ENGINE(iteration_s), "0s", 0, 10 * (int64_t)1000000,
-      "one iteration, which gives each running request a token, takes so long" },
+      "fixed part of the time of one iteration, which gives each running request a token" },
     { "iteration_per_request", SETTING_SECONDS, ENGINE(per_request_s), "0s", 0, 1000000,
-      "and so much longer for each request that runs" },
+      "time that each running request adds to an iteration" },
     { "prefill_per_token", SETTING_SECONDS, ENGINE(prefill_s), "0s", 0, 1000000,
-      "and so much longer for each token of a prompt that is computed in it" },
+      "time that each prompt token computed in an iteration adds to it" },
     { "tokens_in", SETTING_DOUBLE, ENGINE(tokens_in), "0", 0, 1000000,
       "mean length of a prompt that is not in the engine's cache" },
     { "tokens_out", SETTING_DOUBLE, ENGINE(tokens_out), "0", 0, 1000000,
-      "mean length of an answer; without it, `tokens_in` and `tokens_file`, plans take both "
-      "lengths "
-      "from the rows of the demand, where it has columns of tokens" },
+      "mean length of an answer; if `tokens_in`, `tokens_out` and `tokens_file` are all absent, "
+      "plans take both lengths from the demand's columns of tokens" },
     { "tokens_cv", SETTING_DOUBLE, ENGINE(tokens_cv), "1", 0, 10,
-      "standard deviation of that length over its mean; 0: constant; 1: exponential; else "
+      "standard deviation of an answer's length over its mean; 0: constant; 1: exponential; else "
       "lognormal" },
     { "tokens_law", SETTING_TEXT, ENGINE(tokens_law), "", 0, 0,
       "`constant`, `exponential` or `lognormal`, whatever `tokens_cv` is" },
@@ -278,10 +280,10 @@ static const struct setting engine_settings[] = {
       "instead of these: CSV of requests with columns `input_tokens` and `output_tokens` (or as "
       "public traces name them); with a column `queue` or `model`, the rows of this queue" },
     { "kv_tokens", SETTING_INT, ENGINE(kv_tokens), "0", 0, 1000000000,
-      "that the cache holds: blocks times block size; a request takes its prompt and half of its "
-      "answer; 0: the slots alone limit" },
+      "tokens that a replica's KV cache holds: number of blocks x block size; a request takes its "
+      "prompt and half of its answer; 0: only `slots` is a limit" },
     { "router", SETTING_TEXT, ENGINE(router_name), "least-outstanding", 0, 0,
-      "who gives a request to a replica: `least-outstanding`, `random`, `round-robin`, or "
+      "how requests are given to replicas: `least-outstanding`, `random`, `round-robin`, or "
       "`central` (one queue for all)" },
     { "metrics", SETTING_TEXT, ENGINE(metrics), "", 0, 0,
       "prometheus: the engine and its labels, as `vllm{model_name=\"chat\"}`; `sluice snapshot` "
@@ -294,19 +296,19 @@ static const struct setting workload_settings[] = {
     { "namespace", SETTING_TEXT, offsetof(struct config_workload, namespace), "default", 0, 0,
       "namespace of its Deployment in each cluster" },
     { "gpus", SETTING_INT, offsetof(struct config_workload, gpus), NULL, 1, 1024,
-      "whole GPUs of one replica (on a slice of one it counts as one); divides gpus_per_node, or, "
-      "of kind leaderworkerset, is a multiple of "
-      "it: "
-      "one replica then takes some whole nodes of one pool, which gets its nodes in such groups" },
+      "whole GPUs of one replica (a slice of a GPU counts as one); must divide `gpus_per_node`. "
+      "With "
+      "`kind: leaderworkerset` it may be a multiple: a replica then takes whole nodes of one pool, "
+      "which gets its nodes in such groups" },
     { "kind", SETTING_TEXT, offsetof(struct config_workload, kind_name), "deployment", 0, 0,
-      "`deployment` or `leaderworkerset`: of the object that bears its name" },
+      "kind of the object with the workload's name: `deployment` or `leaderworkerset`" },
     { "keeps", SETTING_TEXT, offsetof(struct config_workload, keeps_name), "replicas", 0, 0,
-      "what of it is set: `replicas`; `hpa`: the least of its HorizontalPodAutoscaler; `keda`: the "
-      "least of its ScaledObject" },
+      "what sluice sets: `replicas`; `hpa`: `minReplicas` of its HorizontalPodAutoscaler; `keda`: "
+      "`minReplicaCount` of its ScaledObject" },
     { "autoscaler", SETTING_TEXT, offsetof(struct config_workload, autoscaler), "", 0, 0,
-      "name of that object, where it is not the workload's" },
+      "name of the HorizontalPodAutoscaler or ScaledObject, if it is not the workload's name" },
     { "headroom", SETTING_NODE, offsetof(struct config_workload, headroom_node), "", 0, 0,
-      "which losses its queue survives, where that is not as for all" },
+      "losses that plans keep room for, if they differ from the top-level `headroom`" },
     { "clusters", SETTING_NODE, offsetof(struct config_workload, clusters_node), NULL, 0, 0,
       "the production clusters that run it, by name" },
 };
@@ -320,7 +322,7 @@ static const struct setting share_settings[] = {
 
 static const struct setting quota_settings[] = {
     { "cluster", SETTING_TEXT, offsetof(struct config_quota, cluster_name), NULL, 0, 0,
-      "in which it is" },
+      "the cluster of the ClusterQueue" },
     { "cluster_queue", SETTING_TEXT, offsetof(struct config_quota, cluster_queue), NULL, 0, 0,
       "name of the ClusterQueue" },
     { "flavor", SETTING_TEXT, offsetof(struct config_quota, flavor), NULL, 0, 0,
@@ -331,10 +333,11 @@ static const struct setting quota_settings[] = {
       "only this pool's nodes count; absent: all movable nodes of the cluster; no node counts for "
       "two quotas of a resource" },
     { "fixed_gpus", SETTING_INT, offsetof(struct config_quota, fixed_gpus), "0", 0, 1000000,
-      "on top of the movable nodes' GPUs" },
+      "GPUs of the quota in addition to those of the movable nodes" },
     { "reserved", SETTING_BOOL, offsetof(struct config_quota, is_reserved), "false", 0, 0,
-      "never written: while all that is reserved of the resource in the cluster, with its "
-      "fixed_gpus, is more than its static nodes that can be used hold, no node leaves" },
+      "`true`: sluice never writes this quota. No node leaves the cluster while its reserved "
+      "quotas "
+      "and `fixed_gpus` of the resource together exceed the usable static nodes' GPUs" },
 };
 
 #define TABLE(rows) .settings = (rows), .count = COUNT_OF(rows)
@@ -351,13 +354,13 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
     [CONFIG_LEAD] = { "lead", "How long a transfer is believed to take, before there is history.",
                       TABLE(lead_settings) },
     [CONFIG_JOIN] = { "join",
-                      "When a new machine may serve: its Node (found by provider ID) is Ready, has "
-                      "all its GPUs, the labels and DaemonSets below, and no start-up taint but "
-                      "ours, which is lifted last.",
+                      "When a new machine may serve: its Node (found by provider ID) is Ready, and "
+                      "has all its GPUs, the labels and DaemonSets below, and no start-up taint "
+                      "except ours. sluice removes its own taint last.",
                       TABLE(join_settings) },
     [CONFIG_VICTIMS] = { "victims",
-                         "Which nodes are taken: idle ones, then those with the least work lost "
-                         "by whole gangs, those with protected pods last.",
+                         "Which nodes are taken: idle nodes first, then those that lose the least "
+                         "work, counted by whole gangs. Nodes with protected pods are last.",
                          TABLE(victim_settings) },
     [CONFIG_HEADROOM] = { "headroom",
                           "Which losses `sluice allocate` keeps room for. A workload's own "
@@ -373,7 +376,8 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
     [CONFIG_PROVIDERS] = { "providers.NAME", "One way into a cloud.", TABLE(provider_settings),
                            ENTRIES(provider), KINDS(config_provider, provider_account_kind) },
     [CONFIG_POOLS] = { "pools.NAME",
-                       "One node group of one cluster in one reservation: what is resized.",
+                       "One node group of one cluster in one reservation: the unit that is "
+                       "resized.",
                        TABLE(pool_settings), ENTRIES(pool), KINDS(config_pool, provider_pool_kind),
                        .kind_of = config_kind_of_pool },
     [CONFIG_SOURCES] = { "sources.NAME",
@@ -390,7 +394,8 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
                          TABLE(engine_settings) },
     [CONFIG_WORKLOADS] = { "workloads.NAME", "One Deployment, in each of its clusters.",
                            TABLE(workload_settings), ENTRIES(workload) },
-    [CONFIG_SHARES] = { "workloads.NAME.clusters.CLUSTER", "What of a workload runs in a cluster.",
+    [CONFIG_SHARES] = { "workloads.NAME.clusters.CLUSTER",
+                        "The share of a workload that runs in one cluster.",
                         TABLE(share_settings) },
     [CONFIG_QUOTAS] = { "quotas.NAME",
                         "A quota of a Kueue ClusterQueue. It shrinks before nodes are closed, and "
@@ -411,11 +416,13 @@ static const char windows_text[] =
     "| `to` | time of day | required | of the next day when it is not later than `from` |\n"
     "| `within` | text | none | the window that it is carved out of |\n"
     "\n## `holidays`\n"
-    "A date that is treated as another day has that day's windows from its midnight to the next. "
-    "The night before it ends at midnight, and so does its own: what follows is what always "
-    "stands at that hour. `country: US` (or a list, `[DE, FR]`) makes the public holidays of a "
-    "country such days, with the windows of `as` (`sunday` unless it is given); a date that stands "
-    "beside it wins. Known are DE, FR, GB, NL and US, by the plain files in `windows/holidays/`.\n"
+    "A date that is treated as another day has that day's windows from midnight to midnight. "
+    "Windows that run past one of these midnights end there; the hours after the date have their "
+    "usual windows. "
+    "`country: US` (or a list, `[DE, FR]`) makes the public holidays of a "
+    "country such days, with the windows of `as` (`sunday` unless it is given); a date that is "
+    "listed "
+    "itself wins. Known are DE, FR, GB, NL and US, by the plain files in `windows/holidays/`.\n"
     "\n## `events.NAME`\n"
     "A dated window. It covers the windows that it overlaps, has a schedule of its own, and ends "
     "by itself; events do not overlap each other. A time without an offset is that of "

@@ -159,7 +159,7 @@ static int64_t static_units(const struct service *service, const struct config_c
     return sum;
 }
 
-/* GPUs that a quota promises independent of movable nodes; -1: unknown. */
+/* GPUs that the quota promises even if the cluster has no movable node; -1: unknown. */
 static int64_t promised_by(const struct setpoint *setpoint)
 {
     return quota_of(setpoint)->is_reserved ? setpoint->value : quota_of(setpoint)->fixed_gpus;

@@ -181,7 +181,7 @@ static int64_t level_of(const struct portion *portion)
     return (pool->level > supply ? pool->level : supply) + portion->nodes;
 }
 
-/* Nodes that make one group more of the pool with the portion. */
+/* Nodes that complete the pool's next group, if the pool already has the portion's nodes. */
 static int64_t unit_of(const struct portion *portion)
 {
     return plan_unit(portion->pool, level_of(portion));

@@ -35,8 +35,8 @@ void service_close(struct service *service);
 int service_may_become(const struct service *service, const struct config *next, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Records in log and journal that the configuration was read again; refusal: why the new one is not
-   used, which the status shows until one is. */
+/* Records in log and journal that the configuration was read again.  refusal: why the new one is
+   not used; the status shows it until a later configuration is used. */
 void service_note_reload(struct service *service, const struct error *refusal);
 
 /* Whether the journal failed and the process should end. */

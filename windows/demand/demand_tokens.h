@@ -26,8 +26,8 @@ struct demand_tokens {
     bool has_utc;    /* and others moments */
 };
 
-/* Adds a row with an answer to a part of the file, which keeps all.  Its pair has the number of
-   requests (not 0). is_rate: that number is requests per second. */
+/* Adds a row that has an answer to a part of the file.  A part keeps all of its rows.  pair->count
+   is the number of requests (not 0); is_rate: requests per second. */
 void demand_tokens_add(struct demand_tokens *part, const struct token_pair *pair,
                        const struct packed_row *row, bool is_rate);
 

@@ -71,8 +71,8 @@ struct bracket {
     double above; /* by how much it is more */
 };
 
-/* Regula falsi, in which an end that stays counts for half each time (Illinois): needs are nearly
-   straight in the scale. */
+/* Regula falsi with the Illinois rule: if an end stays, its value is halved.  This converges fast,
+   because the need is nearly linear in the scale. */
 static double solve(const struct forecast_setup *setup, const struct segment_list *segments,
                     double need, struct bracket at)
 {

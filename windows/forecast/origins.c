@@ -44,9 +44,9 @@ static struct points_origin origin_of_day(const struct forecast_setup *setup, in
     return origin;
 }
 
-/* When the plan for an occurrence is made.  Plans are whole horizons before `end`: takes the last
-   one that is not after the occurrence's day.  If each window has a plan of its own, that is made
-   lead_ms before the window begins. */
+/* When the plan for an occurrence is made.  Plans are made every horizon, counted back from
+   `end`; the last one that is not after the occurrence's day plans it.  If each window has a plan
+   of its own, that plan is made lead_ms before the window begins. */
 struct points_origin origins_of(const struct forecast_setup *setup,
                                 const struct forecast_occurrence *item, int64_t end)
 {

@@ -34,8 +34,8 @@ struct arrivals_chunk {
     bool is_last;
     uint64_t end;  /* ticks: arrivals before this are in this chunk or an earlier one */
     size_t before; /* arrivals of the segment before it */
-    double load;   /* the highest in it: servers busy on average, if no request had to wait; where
-                      lengths go by periods, as many as that at most */
+    double load;   /* the peak of the mean number of busy servers, if no request had to wait; an
+                      upper bound if lengths differ by period */
     uint64_t *at[DEMAND_CLASSES]; /* sorted; NULL until asked for */
     size_t count[DEMAND_CLASSES];
 };

@@ -46,7 +46,7 @@ enum profile_drop {
     PROFILE_RESTART,     /* a counter fell */
     PROFILE_COLD,        /* the first minutes of a process */
     PROFILE_MISSED,      /* scrapes were missed in between */
-    PROFILE_IDLE,        /* a scrape saw nothing running, or the gaps do not fill the time */
+    PROFILE_IDLE,        /* nothing ran at a scrape, or token times do not fill it */
     PROFILE_UNEXPLAINED, /* the fit explains too little of its seconds */
     PROFILE_DROPS,
 };

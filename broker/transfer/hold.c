@@ -25,9 +25,8 @@ static bool is_over(const struct runner *runner, const struct transfer *transfer
     return runner_now(runner).ms >= notice_end(runner, transfer).ms;
 }
 
-/* A move is cordoned as a whole: it leaves early when all its nodes may, and one of them was asked
- * to.
- */
+/* A move is cordoned as a whole.  It leaves early when each pod on its nodes has agreed, and there
+   is at least one. */
 static bool move_is_ready(const struct runner *runner, const struct transfer *transfer)
 {
     const struct transfer *other;

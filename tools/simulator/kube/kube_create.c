@@ -212,7 +212,7 @@ const struct kube_route kube_create_routes[] = {
     { ON(GET) | ON(DELETE), "api/v1/namespaces/*", NULL, answer_one_namespace },
     { ON(POST), "api/v1/namespaces", NULL, post_namespace },
     { ON(POST), "api/v1/namespaces/*/events", "create_event", post_event },
-    { ON(POST), "api/v1/namespaces/* /pods", NULL, post_pod },
+    { ON(POST), "api/v1/namespaces/*/pods", NULL, post_pod },
     { ON(POST), "api/v1/nodes", NULL, post_node },
     { 0 },
 };

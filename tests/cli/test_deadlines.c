@@ -203,7 +203,7 @@ static void a_pod_that_does_not_stop_has_until_the_deadline(void **state)
 }
 
 /* A grace that another client granted is theirs to grant, as long as the drain has time for it. */
-static void a_long_grace_of_somebody_else_is_cut_at_the_deadline(void **state)
+static void a_long_grace_of_another_client_is_cut_at_the_deadline(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
@@ -493,7 +493,7 @@ int main(void)
         cmocka_unit_test(a_blocked_pod_is_deleted_its_own_grace_before_the_deadline),
         cmocka_unit_test(a_mark_that_came_to_nothing_is_sent_again),
         cmocka_unit_test(a_pod_that_does_not_stop_has_until_the_deadline),
-        cmocka_unit_test(a_long_grace_of_somebody_else_is_cut_at_the_deadline),
+        cmocka_unit_test(a_long_grace_of_another_client_is_cut_at_the_deadline),
         cmocka_unit_test(a_pod_that_comes_to_an_emptied_node_is_evicted),
         cmocka_unit_test(a_delete_that_was_refused_for_long_grants_all_the_same),
         cmocka_unit_test(a_pod_that_comes_back_for_ever_holds_no_machine),

@@ -64,7 +64,7 @@ static void tomorrow_is_on_the_board_today(void **state)
 }
 
 /* What comes back is another machine, whose name is not known. */
-static void nobody_leaves_twice_on_the_board(void **state)
+static void no_node_leaves_twice_on_the_board(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, "");
@@ -224,7 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tomorrow_is_on_the_board_today),
-        cmocka_unit_test(nobody_leaves_twice_on_the_board),
+        cmocka_unit_test(no_node_leaves_twice_on_the_board),
         cmocka_unit_test(what_was_not_seen_lately_is_named_as_unknown),
         cmocka_unit_test(a_node_that_no_cluster_has_is_an_error),
         cmocka_unit_test(who_leaves_was_announced),

@@ -95,7 +95,7 @@ static bool create_failed(const struct transfer *transfer)
 
 /* T36: the cloud made the machine and its answer was lost.  It is asked for by the same name,
    found, and taken. */
-static void a_machine_of_which_nobody_heard_is_the_only_one(void **state)
+static void a_machine_whose_answer_was_lost_is_the_only_one(void **state)
 {
     static const char *const faults[] = { "lost_answer", "http_500_after" };
 
@@ -125,7 +125,7 @@ static void a_machine_of_which_nobody_heard_is_the_only_one(void **state)
 }
 
 /* T38: each attempt in the target finds no room, so the node goes back to where it came from. */
-static void a_node_without_room_elsewhere_is_made_anew_at_home(void **state)
+static void a_node_without_room_elsewhere_is_made_again_at_home(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(
@@ -282,7 +282,7 @@ static json_t *face_of(const struct kube_node *node)
 }
 
 /* A client deletes the Node, and the kubelet of its machine registers another under the name. */
-static struct kube_node *make_anew(struct rehearsal *rehearsal, const char *name)
+static struct kube_node *make_again(struct rehearsal *rehearsal, const char *name)
 {
     struct kube_node *old = research_node(rehearsal, name);
     struct machine *machine = old->machine;
@@ -294,7 +294,7 @@ static struct kube_node *make_anew(struct rehearsal *rehearsal, const char *name
 
 /* T4: the name is the same, the node is not: this one was not chosen, and must not be written to.
  */
-static void a_node_made_anew_under_the_name_is_not_ours(void **state)
+static void a_node_made_again_under_the_name_is_not_ours(void **state)
 {
     static const enum transfer_step steps[] = { STEP_ANNOUNCE, STEP_HOLD, STEP_DRAIN, STEP_FORCE };
 
@@ -309,7 +309,7 @@ static void a_node_made_anew_under_the_name_is_not_ours(void **state)
         const struct kube_node *node;
 
         transfer = scheduled(rehearsal, steps[i]);
-        node = make_anew(rehearsal, transfer->node);
+        node = make_again(rehearsal, transfer->node);
         before = face_of(node);
         /* In small steps: the next move may well choose it. */
         for (int k = 0; k < 60 * 200 && transfer->state == TRANSFER_LIVE; k++)
@@ -379,11 +379,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_machine_that_is_listed_is_not_gone),
-        cmocka_unit_test(a_machine_of_which_nobody_heard_is_the_only_one),
-        cmocka_unit_test(a_node_without_room_elsewhere_is_made_anew_at_home),
+        cmocka_unit_test(a_machine_whose_answer_was_lost_is_the_only_one),
+        cmocka_unit_test(a_node_without_room_elsewhere_is_made_again_at_home),
         cmocka_unit_test(a_move_is_closed_before_its_first_eviction),
         cmocka_unit_test(a_pod_that_only_the_server_lists_keeps_its_node),
-        cmocka_unit_test(a_node_made_anew_under_the_name_is_not_ours),
+        cmocka_unit_test(a_node_made_again_under_the_name_is_not_ours),
         cmocka_unit_test(a_node_that_a_rival_has_marked_is_not_chosen),
         cmocka_unit_test(a_node_that_a_person_closed_is_not_chosen),
     };

@@ -260,7 +260,7 @@ static const char *static_node(struct rehearsal *rehearsal)
 }
 
 /* As their ReplicaSet would: for each pod that is gone another one, on a node that stays. */
-static void make_anew(struct rehearsal *rehearsal, const char *budget, int pods)
+static void make_again(struct rehearsal *rehearsal, const char *budget, int pods)
 {
     for (int i = 0; i < pods; i++) {
         owned(chars) char *old = text_format("%s-%d", budget, i);
@@ -302,7 +302,7 @@ static void a_budget_has_one_eviction_under_way(void **state)
         for (int s = 0; s < 150; s++) {
             rehearsal_run(rehearsal, SECOND_MS);
             for (size_t k = 0; rows[i].is_made_anew && k < COUNT_OF(budgets); k++)
-                make_anew(rehearsal, budgets[k], PODS);
+                make_again(rehearsal, budgets[k], PODS);
         }
         for (size_t k = 0; k < COUNT_OF(budgets); k++) {
             assert_int_equal(count_of(budgets[k], 201), out);
@@ -358,7 +358,7 @@ static void a_refused_budget_is_asked_again_at_its_pace(void **state)
 
 /* T13: sluice does not know of the budget, or the budget's controller does not yet.  Neither is a
    reason to ask in a hurry: not before the time that the server names, and else after 5 to 10 s. */
-static void a_budget_that_nobody_has_seen_is_asked_with_patience(void **state)
+static void an_unseen_budget_is_asked_with_patience(void **state)
 {
     static const struct {
         const char *what;
@@ -461,7 +461,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_budget_has_one_eviction_under_way),
         cmocka_unit_test(a_refused_budget_is_asked_again_at_its_pace),
-        cmocka_unit_test(a_budget_that_nobody_has_seen_is_asked_with_patience),
+        cmocka_unit_test(an_unseen_budget_is_asked_with_patience),
         cmocka_unit_test(an_unready_pod_goes_when_its_budget_says_so),
     };
 

@@ -312,7 +312,7 @@ static void a_node_of_another_broker_is_not_chosen(void **state)
 
 /* Its machine is gone; the Node stays as long as the finalizer's controller wants, and the move
    goes on without it. */
-static void a_node_that_somebody_holds_is_left_behind(void **state)
+static void a_node_with_a_foreign_finalizer_is_left_behind(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 33, "");
@@ -564,7 +564,7 @@ int main(void)
         cmocka_unit_test(a_silent_node_is_not_waited_for),
         cmocka_unit_test(a_node_made_static_after_a_refused_removal_stays),
         cmocka_unit_test(a_node_of_another_broker_is_not_chosen),
-        cmocka_unit_test(a_node_that_somebody_holds_is_left_behind),
+        cmocka_unit_test(a_node_with_a_foreign_finalizer_is_left_behind),
         cmocka_unit_test(a_machine_that_serves_is_not_discarded),
         cmocka_unit_test(refusals_everywhere_make_no_storm),
         cmocka_unit_test(a_way_back_that_does_not_end_calls_for_a_person),

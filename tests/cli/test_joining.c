@@ -182,7 +182,7 @@ static void a_death_leaves_no_node_of_a_failed_machine(void **state)
 }
 
 /* A cluster that was not seen since the start says nothing of a Node. */
-static void a_node_that_nobody_sees_is_not_taken_for_gone(void **state)
+static void an_unseen_node_is_not_taken_for_gone(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = moving(folder, 32, quick, "one_gpu_less");
@@ -651,7 +651,7 @@ int main(void)
         cmocka_unit_test(the_taint_goes_last),
         cmocka_unit_test(seven_of_eight_gpus_are_not_enough),
         cmocka_unit_test(a_death_leaves_no_node_of_a_failed_machine),
-        cmocka_unit_test(a_node_that_nobody_sees_is_not_taken_for_gone),
+        cmocka_unit_test(an_unseen_node_is_not_taken_for_gone),
         cmocka_unit_test(a_node_that_may_not_be_deleted_holds_nothing_up),
         cmocka_unit_test(a_quarantined_host_is_left_at_once),
         cmocka_unit_test(a_host_that_a_person_releases_is_used_again),

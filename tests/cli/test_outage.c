@@ -129,7 +129,7 @@ static void no_machine_goes_unheard(void **state)
 
 /* The cluster that a new machine joins is out of reach for longer than a machine may take: it is
    not late, it is not seen. */
-static void a_machine_that_nobody_sees_is_not_late(void **state)
+static void an_unseen_machine_is_not_late(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(
@@ -194,7 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_unreachable_cluster_stands_still_and_no_other),
         cmocka_unit_test(no_machine_goes_unheard),
-        cmocka_unit_test(a_machine_that_nobody_sees_is_not_late),
+        cmocka_unit_test(an_unseen_machine_is_not_late),
         cmocka_unit_test(no_server_holds_a_transfer_for_a_day),
     };
 

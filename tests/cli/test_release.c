@@ -313,7 +313,7 @@ static void a_pod_that_was_told_to_stop_has_its_grace(void **state)
 }
 
 /* What was read of the node is old when at last its pods can be listed. */
-static void a_node_made_static_while_nobody_lists_its_pods_stays(void **state)
+static void a_node_made_static_while_its_pods_are_not_listed_stays(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 8, "");
@@ -384,7 +384,7 @@ int main(void)
         cmocka_unit_test(a_node_whose_taint_is_gone_is_closed_again),
         cmocka_unit_test(a_pod_that_comes_right_after_a_refusal_is_seen),
         cmocka_unit_test(a_pod_that_was_told_to_stop_has_its_grace),
-        cmocka_unit_test(a_node_made_static_while_nobody_lists_its_pods_stays),
+        cmocka_unit_test(a_node_made_static_while_its_pods_are_not_listed_stays),
         cmocka_unit_test(a_machine_that_is_being_deleted_is_waited_for),
         cmocka_unit_test(a_removal_before_a_death_may_have_happened),
     };

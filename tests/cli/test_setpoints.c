@@ -116,7 +116,7 @@ static void a_window_that_begins_wants_all_its_replicas(void **state)
     assert_int_equal(replicas_of(rehearsal), 36);
 }
 
-static void an_autoscaler_that_nobody_told_us_of_is_left_alone(void **state)
+static void an_autoscaler_that_is_not_configured_is_left_alone(void **state)
 {
     static const struct {
         bool is_of_keda;
@@ -632,7 +632,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replicas_grow_with_nodes_and_shrink_before_them),
         cmocka_unit_test(a_window_that_begins_wants_all_its_replicas),
-        cmocka_unit_test(an_autoscaler_that_nobody_told_us_of_is_left_alone),
+        cmocka_unit_test(an_autoscaler_that_is_not_configured_is_left_alone),
         cmocka_unit_test(the_groups_of_a_leader_worker_set_are_kept),
         cmocka_unit_test(the_least_of_an_autoscaler_is_kept),
         cmocka_unit_test(who_sets_it_back_twice_wins_and_is_named),

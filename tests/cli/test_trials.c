@@ -84,7 +84,7 @@ static void expect_untouched(struct rehearsal *rehearsal)
     expect_rest(rehearsal, 6);
 }
 
-static void where_the_numbers_tell_nobody_is_asked(void **state)
+static void no_server_is_asked_what_the_numbers_tell(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(
@@ -289,7 +289,7 @@ static void never_more_than_a_few_at_once(void **state)
     expect_untouched(rehearsal);
 }
 
-static void nobody_waits_for_a_silent_server(void **state)
+static void no_plan_waits_for_a_silent_server(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, TWO_OF_EACH);
@@ -341,7 +341,7 @@ static void a_cluster_that_tells_nothing_is_named(void **state)
     expect_untouched(rehearsal);
 }
 
-static void a_server_that_hangs_is_in_nobodys_way(void **state)
+static void a_server_that_hangs_delays_no_other_plan(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, TWO_OF_EACH);
@@ -429,12 +429,12 @@ static void an_offer_is_tried_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(where_the_numbers_tell_nobody_is_asked),
+        cmocka_unit_test(no_server_is_asked_what_the_numbers_tell),
         cmocka_unit_test(two_budgets_are_asked_about_a_few_for_each_node),
         cmocka_unit_test(a_webhook_is_heard),
-        cmocka_unit_test(nobody_waits_for_a_silent_server),
+        cmocka_unit_test(no_plan_waits_for_a_silent_server),
         cmocka_unit_test(a_cluster_that_tells_nothing_is_named),
-        cmocka_unit_test(a_server_that_hangs_is_in_nobodys_way),
+        cmocka_unit_test(a_server_that_hangs_delays_no_other_plan),
         cmocka_unit_test(a_busy_server_is_left_alone),
         cmocka_unit_test(never_more_than_a_few_at_once),
         cmocka_unit_test(an_offer_is_tried_too),

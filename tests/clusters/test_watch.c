@@ -210,7 +210,7 @@ static void a_bookmark_renews_the_age_and_the_place(void **state)
     bench_close(&bench);
 }
 
-static void an_expired_watch_lists_anew_and_drops_what_vanished(void **state)
+static void an_expired_watch_lists_again_and_drops_what_vanished(void **state)
 {
     static const struct script_step steps[] = {
         NO_PODS,
@@ -237,7 +237,7 @@ static void an_expired_watch_lists_anew_and_drops_what_vanished(void **state)
 }
 
 /* An API server that was restored from a backup does not know our version, and never will. */
-static void a_server_that_is_behind_is_listed_anew(void **state)
+static void a_server_that_is_behind_is_listed_again(void **state)
 {
     static const struct script_step steps[] = {
         NO_PODS,
@@ -356,7 +356,7 @@ static void a_cut_stream_goes_on_from_the_last_whole_event(void **state)
     bench_close(&bench);
 }
 
-static void a_frame_that_makes_no_sense_lists_anew(void **state)
+static void a_frame_that_makes_no_sense_lists_again(void **state)
 {
     static const char *const frames[] = {
         "{\"type\":\"ADDED\"}\n",
@@ -663,13 +663,13 @@ int main(void)
         cmocka_unit_test(a_page_that_fails_ends_those_beside_it),
         cmocka_unit_test(frames_may_come_in_any_pieces),
         cmocka_unit_test(a_bookmark_renews_the_age_and_the_place),
-        cmocka_unit_test(an_expired_watch_lists_anew_and_drops_what_vanished),
-        cmocka_unit_test(a_server_that_is_behind_is_listed_anew),
+        cmocka_unit_test(an_expired_watch_lists_again_and_drops_what_vanished),
+        cmocka_unit_test(a_server_that_is_behind_is_listed_again),
         cmocka_unit_test(a_sudden_loss_is_believed_when_it_is_repeated),
         cmocka_unit_test(one_unreadable_object_takes_no_doubt_away),
         cmocka_unit_test(a_list_that_fails_half_way_keeps_everything),
         cmocka_unit_test(a_cut_stream_goes_on_from_the_last_whole_event),
-        cmocka_unit_test(a_frame_that_makes_no_sense_lists_anew),
+        cmocka_unit_test(a_frame_that_makes_no_sense_lists_again),
         cmocka_unit_test(an_event_without_end_is_not_collected_for_ever),
         cmocka_unit_test(silence_ends_a_watch),
         cmocka_unit_test(a_broken_watch_is_not_waited_for),

@@ -133,7 +133,7 @@ extern const size_t conformance_case_count;
 void cordon_is_one_patch(struct stage *stage);
 void a_stale_cordon_is_refused(struct stage *stage);
 void a_human_cordon_stays(struct stage *stage);
-void a_node_made_anew_is_left_alone(struct stage *stage);
+void a_node_made_again_is_left_alone(struct stage *stage);
 void a_foreign_taint_is_seen(struct stage *stage);
 void a_node_gone_already_is_deleted(struct stage *stage);
 void a_foreign_finalizer_of_a_node_stays(struct stage *stage);

@@ -77,7 +77,7 @@ static void the_table_is_this_one(void **state)
         "- `verbs`: the whole transfer runs on the simulator alone, its requests on real "
         "servers.\n\n"
         "A test checks that each named test exists.\n\n"
-        "This page is written by the program from its table: `SLUICE_ACCEPT_GOLDENS=1`.\n\n"
+        "The program writes this page from its table: `SLUICE_ACCEPT_GOLDENS=1`.\n\n"
         "| case | what | simulator | real | where else, and what was found |\n"
         "|---|---|---|---|---|\n");
     for (size_t i = 0; i < conformance_case_count; i++)

@@ -198,7 +198,7 @@ static struct error delete_node(struct stage *stage, const char *name, const cha
     return err;
 }
 
-void a_node_made_anew_is_left_alone(struct stage *stage)
+void a_node_made_again_is_left_alone(struct stage *stage)
 {
     const char *name = stage_add_node(stage);
 

@@ -8,37 +8,41 @@
 const struct conformance_case conformance_cases[] = {
     /* cordon */
     { "T1",
-      "a cordon is one patch: unschedulable, taint, annotations and the label that takes the node "
-      "out of load balancers, one version",
+      "a cordon is one patch of one resourceVersion: unschedulable, taint, annotations, and the "
+      "label that takes the node out of load balancers",
       cordon_is_one_patch, ON_BOTH,
       "tests/cli/test_cordon.c a_node_leaves_the_load_balancers_with_its_cordon", NULL, NULL },
-    { "T2", "another client taints between read and patch: refused, read again, both stay",
+    { "T2",
+      "another client taints between read and patch: the patch is refused, the node is read again, "
+      "and both taints stay",
       a_stale_cordon_is_refused, ON_BOTH, NULL, NULL, NULL },
     { "T3", "a node that a person had cordoned is as it was after the undo", a_human_cordon_stays,
       ON_BOTH, "tests/cli/test_hazards.c the_way_back_leaves_what_others_had_said", NULL, NULL },
     { "T4", "a node made again under the old name is refused by its UID",
-      a_node_made_anew_is_left_alone, ON_BOTH,
-      "tests/cli/test_doubts.c a_node_made_anew_under_the_name_is_not_ours", NULL, NULL },
+      a_node_made_again_is_left_alone, ON_BOTH,
+      "tests/cli/test_doubts.c a_node_made_again_under_the_name_is_not_ours", NULL, NULL },
     { "T5", "a taint of another autoscaler is seen", a_foreign_taint_is_seen, ON_BOTH,
       "tests/cli/test_withdrawals.c a_node_that_a_rival_claims_is_left_to_it", NULL,
-      "One that was announced is given back; `a_node_that_a_rival_has_marked_is_not_chosen` of "
+      "A node that was announced is given back; `a_node_that_a_rival_has_marked_is_not_chosen` of "
       "tests/cli/test_doubts.c is the other half" },
-    { "T6", "a pod bound after the cordon is in the deciding list", a_late_pod_is_listed, ON_BOTH,
+    { "T6", "a pod bound after the cordon is in the list that decides whether the node is empty",
+      a_late_pod_is_listed, ON_BOTH,
       "tests/cli/test_doubts.c a_pod_that_only_the_server_lists_keeps_its_node", NULL,
-      "That one: no watch tells of it" },
+      "In that test no watch shows the pod" },
     /* classes */
     { "T7",
-      "mirror, DaemonSet, finished and unmanaged pods have their classes; one of a DaemonSet that "
-      "is gone holds nothing",
+      "mirror, DaemonSet, finished and unmanaged pods are told apart; a pod whose DaemonSet is "
+      "gone "
+      "delays nothing",
       an_ownerless_daemon_holds_nothing, ON_BOTH,
       "tests/clusters/test_decode.c pods_fall_into_their_classes", NULL,
-      "A DaemonSet's pod whose owner is gone is the garbage collector's, within seconds; one that "
-      "was orphaned on purpose has no owner, and is evicted as any other" },
-    { "T8", "a DaemonSet's pod that comes back is never in the way", a_daemon_comes_back, ON_BOTH,
-      NULL, NULL, NULL },
-    { "T9", "a pod that leaves is not asked again; its grace is only ever shortened",
+      "The garbage collector deletes a pod whose DaemonSet is gone within seconds; a pod that was "
+      "orphaned on purpose has no owner, and is evicted as any other" },
+    { "T8", "a DaemonSet's pod that comes back delays nothing", a_daemon_comes_back, ON_BOTH, NULL,
+      NULL, NULL },
+    { "T9", "a terminating pod is not evicted again; its grace is only ever shortened",
       grace_only_shortens, ON_BOTH,
-      "tests/cli/test_deadlines.c a_long_grace_of_somebody_else_is_cut_at_the_deadline", NULL,
+      "tests/cli/test_deadlines.c a_long_grace_of_another_client_is_cut_at_the_deadline", NULL,
       NULL },
     /* eviction */
     { "T10", "no budget: one eviction, DisruptionTarget is set, the pod goes",
@@ -47,7 +51,7 @@ const struct conformance_case conformance_cases[] = {
     { "T11", "an exhausted budget: 429 with its cause and no Retry-After",
       an_exhausted_budget_says_no, ON_BOTH,
       "tests/cli/test_evictions.c a_refused_budget_is_asked_again_at_its_pace", NULL,
-      "Its words are in tests/clusters/test_verbs.c `answers_to_an_eviction`" },
+      "Its message is in tests/clusters/test_verbs.c `answers_to_an_eviction`" },
     { "T12", "two budgets over one pod: never taken for evicted", two_budgets_are_a_failure,
       ON_BOTH, NULL, NULL,
       "The true answer is HTTP 500 with a Status, `code` 500, no `reason`, no `details`: \"This "
@@ -55,15 +59,20 @@ const struct conformance_case conformance_cases[] = {
       "support.\"" },
     { "T13", "a budget that the controller has not seen: 429, patience of 10 s obeyed",
       an_unseen_budget_asks_for_patience, ON_BOTH,
-      "tests/cli/test_evictions.c a_budget_that_nobody_has_seen_is_asked_with_patience", NULL,
-      "That one: also where sluice may not see the budget" },
-    { "T14", "an unready pod goes by the budget's policy", unready_pods_go_by_policy, ON_BOTH,
+      "tests/cli/test_evictions.c an_unseen_budget_is_asked_with_patience", NULL,
+      "That test also plays a budget that sluice may not read" },
+    { "T14", "an unready pod is evicted as the budget's unhealthyPodEvictionPolicy says",
+      unready_pods_go_by_policy, ON_BOTH,
       "tests/cli/test_evictions.c an_unready_pod_goes_when_its_budget_says_so", NULL, NULL },
-    { "T15", "a pod made again under the same name is not evicted in its place",
+    { "T15", "a pod made again under the name of another is not evicted instead of it",
       a_namesake_is_not_evicted, ON_BOTH, NULL, NULL, NULL },
-    { "T16", "a namespace that ends: 403 NamespaceTerminating, before and after the pod was told",
+    { "T16",
+      "a namespace that is deleted: 403 NamespaceTerminating, before and after the pod was told to "
+      "stop",
       a_leaving_namespace_is_waited_for, ON_BOTH, NULL, NULL, NULL },
-    { "T17", "ten evictions at once under a budget of one: one goes, none fails otherwise",
+    { "T17",
+      "ten evictions at once under a budget of one: one succeeds, and the others get only the "
+      "budget's refusal",
       a_budget_lets_one_go, ON_BOTH,
       "tests/cli/test_evictions.c a_budget_has_one_eviction_under_way", NULL,
       "A transfer sends none in vain: `budgets_are_asked_only_when_they_have_room` of "
@@ -77,8 +86,8 @@ const struct conformance_case conformance_cases[] = {
       "evictions have a priority level with one seat; the answer is plain text: \"Too many "
       "requests, please try again later.\"" },
     { "T19",
-      "a webhook out of reach: 500 is asked again, and evicted when it is gone; a policy that "
-      "forbids is a hold of that pod alone",
+      "a webhook out of reach: 500, asked again; the pod is evicted once the webhook is gone; a "
+      "policy that denies an eviction delays that pod alone",
       what_stands_before_an_eviction_is_told_apart, ON_BOTH,
       "tests/cli/test_gate.c a_rule_that_forbids_costs_the_deadline", NULL,
       "A ValidatingAdmissionPolicy answers 422 Invalid; webhooks' denials of any code are in "
@@ -91,11 +100,13 @@ const struct conformance_case conformance_cases[] = {
       a_delete_passes_a_budget_and_is_marked, ON_BOTH,
       "tests/cli/test_deadlines.c a_blocked_pod_is_deleted_its_own_grace_before_the_deadline",
       "tests/real/blockers.c what_is_said_of_a_pod_comes_true", NULL },
-    { "T22", "a deaf pod stays after a grace of 1 s", a_deaf_pod_needs_grace_zero, ON_BOTH,
+    { "T22", "a pod that ignores SIGTERM is still there after a grace of 1 s",
+      a_deaf_pod_needs_grace_zero, ON_BOTH,
       "tests/cli/test_deadlines.c a_pod_that_does_not_stop_has_until_the_deadline", NULL, NULL },
-    { "T23", "grace 0 with the UID takes it away, and only it", a_deaf_pod_needs_grace_zero,
-      ON_BOTH, "tests/cli/test_deadlines.c what_outlives_its_machine_is_removed_before_its_node",
-      NULL, "The referee reports a grace 0 before the machine is gone" },
+    { "T23", "a delete with grace 0 and the UID removes that pod, and no other",
+      a_deaf_pod_needs_grace_zero, ON_BOTH,
+      "tests/cli/test_deadlines.c what_outlives_its_machine_is_removed_before_its_node", NULL,
+      "The referee reports a grace 0 before the machine is gone" },
     { "T24", "a foreign finalizer is seen and stays", a_foreign_finalizer_stays, ON_BOTH,
       "tests/cli/test_deadlines.c a_foreign_finalizer_is_left_and_gone_past",
       "tests/real/blockers.c what_is_said_of_a_pod_comes_true",
@@ -105,12 +116,12 @@ const struct conformance_case conformance_cases[] = {
       "To the verbs it is T24. The real Job controller may keep `job-tracking` on pods that have "
       "ended (`deletionGracePeriodSeconds` 0) for over a minute when four of a Job go at once: no "
       "drain waits for that" },
-    { "T26", "a grace longer than the whole drain is warned of", a_cut_grace_is_told_once, ON_BOTH,
-      "tests/broker/test_blockers.c each_blocker_is_said_in_its_words",
+    { "T26", "sluice warns of a grace longer than the whole drain", a_cut_grace_is_told_once,
+      ON_BOTH, "tests/broker/test_blockers.c each_blocker_is_said_in_its_words",
       "tests/real/blockers.c what_is_said_of_a_pod_comes_true",
       "`GraceCut` on the pod says what it was granted: "
       "`a_grace_beyond_the_deadline_is_cut_and_the_pod_says_so` of tests/cli/test_deadlines.c" },
-    { "T27", "a dead kubelet: the machine goes, the rest is cleared behind the fence",
+    { "T27", "a dead kubelet: the machine is deleted first, then the pods and the Node",
       a_silent_node_keeps_its_pods, ON_BOTH,
       "tests/cli/test_hazards.c a_silent_node_is_not_waited_for",
       "tests/real/clocks.c grace_is_as_long_by_any_clock", NULL },
@@ -124,15 +135,16 @@ const struct conformance_case conformance_cases[] = {
     /* volumes */
     { "T29", "a VolumeAttachment is waited for", attachments_are_listed, ON_BOTH,
       "tests/cli/test_volumes.c volumes_are_waited_for_until_they_are_detached", NULL, NULL },
-    { "T30", "one that stays is flagged and passed", a_silent_attacher_keeps_its_volume, ON_BOTH,
+    { "T30", "a VolumeAttachment that stays is shown, and the transfer goes on",
+      a_silent_attacher_keeps_its_volume, ON_BOTH,
       "tests/cli/test_volumes.c a_volume_that_stays_attached_stops_nothing", NULL,
-      "On a real server: one that was deleted counts until its attacher lets it go" },
-    { "T31", "one of a DaemonSet's pod is ignored", a_daemons_volume_stays_with_it, ON_BOTH,
-      "tests/cli/test_volumes.c volumes_that_stay_or_are_not_there_cost_nothing", NULL,
+      "On a real server: a deleted attachment counts until its attacher removes the finalizer" },
+    { "T31", "a VolumeAttachment of a DaemonSet's pod is ignored", a_daemons_volume_stays_with_it,
+      ON_BOTH, "tests/cli/test_volumes.c volumes_that_stay_or_are_not_there_cost_nothing", NULL,
       "On a real server: both claims are seen, only one pod has to leave, and a claim names its "
       "volume" },
     /* node and machine */
-    { "T32", "machine deleted, seen gone, then the Node", NULL, 0,
+    { "T32", "the machine is deleted and seen gone before its Node is deleted", NULL, 0,
       "tests/simulator/test_referee.c test_each_broken_promise_is_reported",
       "tests/real/picture.c picture_check_move", "The referee watches it in every run" },
     { "T33", "a Node that another client removed is deleted all the same",
@@ -143,7 +155,7 @@ const struct conformance_case conformance_cases[] = {
       "tests/cli/test_doubts.c a_machine_that_is_listed_is_not_gone", NULL,
       "`a_list_that_lies_clears_no_node` of tests/cli/test_hazards.c is its counterpart" },
     { "T36", "a create whose answer was lost: one machine", NULL, 0,
-      "tests/cli/test_doubts.c a_machine_of_which_nobody_heard_is_the_only_one", NULL, NULL },
+      "tests/cli/test_doubts.c a_machine_whose_answer_was_lost_is_the_only_one", NULL, NULL },
     { "T37",
       "a machine that died while its create was repeated is replaced by another attempt, with a "
       "name and a key of its own",
@@ -151,9 +163,9 @@ const struct conformance_case conformance_cases[] = {
       NULL,
       "`a_machine_is_named_by_transfer_and_attempt` of tests/broker/test_transfer_record.c is the "
       "name alone" },
-    { "T38", "a stock-out closes the pool, and gives the node back", NULL, 0,
+    { "T38", "a stock-out closes the pool, and the node is made again in its old pool", NULL, 0,
       "tests/cli/test_joining.c a_stock_out_tears_no_second_wave_down", NULL,
-      "`a_node_without_room_elsewhere_is_made_anew_at_home` of tests/cli/test_doubts.c is the "
+      "`a_node_without_room_elsewhere_is_made_again_at_home` of tests/cli/test_doubts.c is the "
       "other half" },
     { "T39", "a new machine with an old Node's name is matched by provider ID",
       a_node_is_found_by_its_machine, ON_BOTH,
@@ -165,7 +177,7 @@ const struct conformance_case conformance_cases[] = {
     { "T41", "GPUs that come and go are waited out", gpus_are_counted_as_they_come_and_go, ON_BOTH,
       "tests/cli/test_joining.c the_taint_goes_last", NULL,
       "On a real server: the count follows the kubelet, and Ready says nothing of it" },
-    { "T42", "seven of eight GPUs: another attempt, and not on that host", NULL, 0,
+    { "T42", "a machine with seven of eight GPUs: another attempt, on another host", NULL, 0,
       "tests/cli/test_joining.c seven_of_eight_gpus_are_not_enough",
       "tests/real/machines.c seven_of_eight_gpus_are_not_enough", NULL },
     { "T43", "the start-up taint is lifted last, and by us", NULL, 0,
@@ -173,9 +185,9 @@ const struct conformance_case conformance_cases[] = {
     { "T44", "a machine that never joins is replaced", NULL, 0,
       "tests/cli/test_joining.c attempts_are_bounded_by_the_guard",
       "tests/real/machines.c a_machine_that_never_joins_is_replaced",
-      "On the real one the second machine serves" },
+      "On real servers the second machine serves" },
     /* crash and concurrency */
-    { "T45", "a death at any commit", NULL, 0,
+    { "T45", "the service dies at any commit", NULL, 0,
       "tests/cli/test_crash.c a_death_at_any_commit_loses_nothing",
       "tests/real/two_clusters.c a_node_moves_once_whenever_the_service_dies",
       "`a_death_among_forced_deletes_loses_nothing` is beside it: pods that a budget keeps, and "
@@ -187,30 +199,32 @@ const struct conformance_case conformance_cases[] = {
       "`commits_that_the_disk_lost_are_seen_in_the_world` is beside it. The files alone, byte by "
       "byte: tests/broker/test_damage.c; a story that was changed: `a_changed_story_is_found` of "
       "tests/broker/test_journal.c" },
-    { "T47", "without a durable intent there is no effect", NULL, 0,
+    { "T47", "no effect is sent before its intent is on the disk", NULL, 0,
       "tests/cli/test_crash.c a_full_disk_lets_nothing_out", NULL, NULL },
     { "T48",
-      "two brokers: of one journal the second process is refused, and who lost it does nothing "
-      "more; with a journal each they move no node twice",
+      "two brokers: a second process on one journal is refused, and a process that lost the "
+      "journal "
+      "does nothing more; two brokers with a journal each move no node twice",
       NULL, 0, "tests/cli/test_two_brokers.c who_lost_the_journal_does_nothing_more", NULL,
       "`a_second_process_on_one_journal_ends_at_once` and "
       "`two_brokers_on_one_fleet_move_no_node_twice` are beside it; the store alone: "
       "`an_older_epoch_writes_no_more` of tests/broker/test_journal.c" },
-    { "T49", "a machine of an open intent is not discarded, nor a node of another broker chosen",
+    { "T49",
+      "a machine of an open intent is not discarded, and a node of another broker is not chosen",
       NULL, 0, "tests/cli/test_hazards.c a_node_of_another_broker_is_not_chosen", NULL,
-      "`a_machine_that_serves_is_not_discarded` is beside it. No machine is ever looked for to be "
-      "thrown away: a transfer discards the one that it made itself" },
+      "`a_machine_that_serves_is_not_discarded` is beside it. A transfer discards only the machine "
+      "that it made itself" },
     { "T50", "a list in pages holds every pod", pages_hold_every_pod, ON_BOTH,
-      "tests/clusters/test_watch.c an_expired_watch_lists_anew_and_drops_what_vanished", NULL,
+      "tests/clusters/test_watch.c an_expired_watch_lists_again_and_drops_what_vanished", NULL,
       NULL },
     { "T51",
       "one API server of two is out of reach for long: what moves there stands still, what moves "
       "elsewhere goes on",
       NULL, 0, "tests/cli/test_outage.c an_unreachable_cluster_stands_still_and_no_other",
-      "tests/real/two_clusters.c a_node_moves_once_when_nobody_answered_for_long",
-      "`a_machine_that_nobody_sees_is_not_late` is beside it: the cluster that is joined. That the "
-      "broker itself was away for long: `a_long_outage_discards_no_machine` of "
-      "tests/cli/test_hazards.c. On the real one the server's process stands still for "
+      "tests/real/two_clusters.c a_node_moves_once_after_a_long_outage",
+      "`an_unseen_machine_is_not_late` is beside it: the cluster that is joined. If the "
+      "broker itself was down for long: `a_long_outage_discards_no_machine` of "
+      "tests/cli/test_hazards.c. On real servers the server's process is stopped for "
       "minutes in the middle of a drain" },
     /* gangs and more than one cluster */
     { "T52", "the nodes that touch the fewest gangs are chosen", NULL, 0,
@@ -218,37 +232,39 @@ const struct conformance_case conformance_cases[] = {
     { "T53", "a gang is suspended as a whole before its first eviction", NULL, 0,
       "tests/cli/test_gangs.c a_gang_is_stopped_as_a_whole_and_goes_on_afterwards",
       "tests/real/kueue.c a_gang_leaves_whole_and_quota_follows_the_nodes",
-      "On the real one Kueue does it, through `spec.active` of the Workload" },
-    { "T54", "an abort takes it up again", NULL, 0,
+      "On real servers Kueue does it, through `spec.active` of the Workload" },
+    { "T54", "a gang is resumed when its move is withdrawn", NULL, 0,
       "tests/cli/test_gangs.c a_gang_goes_on_when_the_last_of_its_nodes_is_kept",
       "tests/real/kueue.c a_gang_leaves_whole_and_quota_follows_the_nodes", NULL },
     { "T55", "the whole move is cordoned before its first eviction", NULL, 0,
       "tests/cli/test_doubts.c a_move_is_closed_before_its_first_eviction",
       "tests/real/kueue.c a_gang_leaves_whole_and_quota_follows_the_nodes", NULL },
     { "T56",
-      "quota follows the nodes: it shrinks before the drain, grows with what can be used, and a "
-      "promise that static nodes cannot keep holds all",
+      "a quota follows the nodes: it shrinks before the drain, and grows with usable GPUs; no node "
+      "leaves while reserved quotas exceed the static nodes",
       a_missing_kueue_is_told_apart, ON_BOTH,
       "tests/cli/test_setpoints.c a_quota_shrinks_before_the_drain_and_grows_with_what_is_ready",
       "tests/real/kueue.c a_gang_leaves_whole_and_quota_follows_the_nodes",
-      "`what_is_reserved_has_to_fit_the_static_nodes` is beside it, and on the real one "
+      "`what_is_reserved_has_to_fit_the_static_nodes` is beside it, and on real servers "
       "`a_promise_that_static_nodes_cannot_keep_holds_all_nodes`" },
     { "T57",
       "50 of 500 nodes with 30 pods each are drained at once, bounded in requests, memory and "
       "turns",
       NULL, 0, "tests/cli/test_crowd.c fifty_nodes_are_drained_at_once", NULL,
-      "None of 1,500 evictions in vain, 1.13 requests a pod; there is no rate to configure, but "
+      "None of 1,500 evictions is refused, 1.13 requests a pod; there is no rate to configure, but "
       "never more than 64 evictions of a cluster at once. On a real server `tools/bench move` and "
       "`tests/real/scale` measure" },
-    { "T58", "an abort at each state", NULL, 0,
+    { "T58", "a transfer is withdrawn at each step", NULL, 0,
       "tests/cli/test_withdrawals.c each_step_has_its_way_back_or_none",
       "tests/real/kueue.c a_gang_leaves_whole_and_quota_follows_the_nodes",
-      "On the real one a move goes back in the middle of its drain" },
-    { "T59", "clocks that differ", NULL, 0, "tests/cli/test_clocks.c grace_is_as_long_by_any_clock",
+      "On real servers a move goes back in the middle of its drain" },
+    { "T59", "an API server's clock differs from the broker's", NULL, 0,
+      "tests/cli/test_clocks.c grace_is_as_long_by_any_clock",
       "tests/real/clocks.c grace_is_as_long_by_any_clock",
-      "By the Date of its answers. Beside real servers it is the service's own clock that is 90 s "
+      "sluice reads the server's clock from the Date of its answers. Beside real servers it is the "
+      "service's own clock that is 90 s "
       "ahead and 90 s behind; that the two servers differ from each other is not played there" },
-    { "T60", "why a transfer waits, or will", NULL, 0,
+    { "T60", "the reason why a transfer waits or will wait", NULL, 0,
       "tests/broker/test_blockers.c each_blocker_is_said_in_its_words",
       "tests/real/blockers.c what_is_said_of_a_pod_comes_true",
       "13 blockers word for word, before a move; `what_is_said_of_a_pod_comes_true` of "

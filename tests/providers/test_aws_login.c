@@ -194,7 +194,7 @@ static void the_places_are_looked_at_in_their_order(void **state)
     bench_close(&bench);
 }
 
-static void a_web_identity_is_read_anew_and_exchanged_once_for_all(void **state)
+static void a_web_identity_is_read_again_and_exchanged_once_for_all(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(chars) char *token = test_folder_write(folder, "token", "JWT/1\n");
@@ -591,7 +591,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_places_are_looked_at_in_their_order),
-        cmocka_unit_test(a_web_identity_is_read_anew_and_exchanged_once_for_all),
+        cmocka_unit_test(a_web_identity_is_read_again_and_exchanged_once_for_all),
         cmocka_unit_test(old_keys_serve_while_new_ones_cannot_be_had),
         cmocka_unit_test(refused_keys_are_replaced),
         cmocka_unit_test(what_is_wrong_with_an_identity_is_said),

@@ -87,7 +87,7 @@ static void stand_still(struct pair *pair)
     assert_int_equal(kill((pid_t)numbers[0], SIGCONT), 0);
 }
 
-static void a_node_moves_once_when_nobody_answered_for_long(void **state)
+static void a_node_moves_once_after_a_long_outage(void **state)
 {
     struct pair *pair = *state;
     int64_t end_ms;
@@ -122,7 +122,7 @@ static const struct play {
     long long least[2];
 } plays[] = {
     { "deaths", a_node_moves_once_whenever_the_service_dies, " FIRST EACH", 2, { 0, 1 } },
-    { "outage", a_node_moves_once_when_nobody_answered_for_long, " PID", 1, { 2 } },
+    { "outage", a_node_moves_once_after_a_long_outage, " PID", 1, { 2 } },
     { "gpus", seven_of_eight_gpus_are_not_enough, "", 0, { 0 } },
     { "silence", a_machine_that_never_joins_is_replaced, "", 0, { 0 } },
     { "clocks", grace_is_as_long_by_any_clock, "", 0, { 0 } },

@@ -256,7 +256,7 @@ static void no_request_asks_for_more_points_than_the_server_gives(void **state)
     bench_close(&bench);
 }
 
-static void the_token_is_read_for_each_request_and_said_to_nobody(void **state)
+static void the_token_is_read_for_each_request_and_never_shown(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(chars) char *path = test_folder_write(folder, "token", "s3cret\n");
@@ -363,7 +363,7 @@ int main(void)
         cmocka_unit_test(a_source_that_asks_for_a_day_is_asked_again_after_minutes),
         cmocka_unit_test(patience_ends_after_eight_attempts),
         cmocka_unit_test(no_request_asks_for_more_points_than_the_server_gives),
-        cmocka_unit_test(the_token_is_read_for_each_request_and_said_to_nobody),
+        cmocka_unit_test(the_token_is_read_for_each_request_and_never_shown),
         cmocka_unit_test(a_token_that_would_add_a_header_is_not_sent),
         cmocka_unit_test(a_source_may_be_closed_at_any_moment),
         cmocka_unit_test(settings_that_cannot_work_are_refused_at_once),

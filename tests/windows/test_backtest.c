@@ -282,7 +282,7 @@ static void who_follows_asks_before_a_node_is_on_its_way(void **state)
 }
 
 /* A fifth over what the windows need, and so over what their oracle takes. */
-static void the_fleet_has_a_size_whoever_is_played(void **state)
+static void the_fleet_has_a_size_whatever_policy_is_played(void **state)
 {
     static const char *const names[] = { "reactive", "sluice", "windowed-oracle" };
     struct world world;
@@ -449,7 +449,7 @@ int main(void)
         cmocka_unit_test(static_peak_holds_its_number_from_the_first_slot_on),
         cmocka_unit_test(progress_is_told_of_each_step_in_order),
         cmocka_unit_test(who_follows_asks_before_a_node_is_on_its_way),
-        cmocka_unit_test(the_fleet_has_a_size_whoever_is_played),
+        cmocka_unit_test(the_fleet_has_a_size_whatever_policy_is_played),
         cmocka_unit_test(the_misses_of_our_plans_are_told_with_reasons),
     };
 

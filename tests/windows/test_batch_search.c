@@ -157,7 +157,7 @@ static size_t keep_negligible(struct peaks *peaks, const struct arrivals *arriva
 
 /* A batch does not come back to the very state that it would have had, but to one like it: who is
    late differs a little.  In what is left out none is. */
-static void nobody_is_late_in_what_is_left_out(void **state)
+static void no_request_is_late_in_what_is_left_out(void **state)
 {
     struct sweep_part part = sweep_part(2);
 
@@ -301,7 +301,7 @@ static void what_no_number_meets_is_refused(void **state)
     peaks_clear(&peaks);
 }
 
-static void an_overload_loses_nobody(void **state)
+static void an_overload_loses_no_request(void **state)
 {
     const struct replay_target target = { .wait_ms = 60 * SECOND_MS, .percentile = 98 };
     struct replay_result found;
@@ -405,11 +405,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_answer_stands_in_full),
-        cmocka_unit_test(nobody_is_late_in_what_is_left_out),
+        cmocka_unit_test(no_request_is_late_in_what_is_left_out),
         cmocka_unit_test(each_target_is_one),
         cmocka_unit_test(nothing_is_left_out_where_tokens_have_a_target),
         cmocka_unit_test(what_no_number_meets_is_refused),
-        cmocka_unit_test(an_overload_loses_nobody),
+        cmocka_unit_test(an_overload_loses_no_request),
         cmocka_unit_test(a_segment_begins_with_what_came_before),
         cmocka_unit_test(a_replay_has_the_digest_it_has_everywhere),
     };

@@ -211,7 +211,7 @@ static void one_server_has_no_fewer_beside_it(void **state)
     peaks_clear(&peaks);
 }
 
-static void nothing_is_calm_where_nobody_may_wait(void **state)
+static void nothing_is_negligible_where_no_request_may_wait(void **state)
 {
     struct peaks peaks;
     struct negligible negligible;
@@ -286,7 +286,7 @@ int main(void)
         cmocka_unit_test(a_wheel_counts_the_same_whatever_it_ran_before),
         cmocka_unit_test(the_neighbours_fare_as_by_themselves),
         cmocka_unit_test(one_server_has_no_fewer_beside_it),
-        cmocka_unit_test(nothing_is_calm_where_nobody_may_wait),
+        cmocka_unit_test(nothing_is_negligible_where_no_request_may_wait),
         cmocka_unit_test(a_crowd_that_gathers_is_not_left_out),
     };
 

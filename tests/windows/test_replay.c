@@ -316,7 +316,7 @@ static void a_wait_as_long_as_the_target_is_not_too_long(void **state)
     series_clear(&series);
 }
 
-static void an_overload_fails_and_loses_nobody(void **state)
+static void an_overload_fails_and_loses_no_request(void **state)
 {
     owned(service_time) struct service_time *service = service_time_new(10, 1);
     struct demand_series series = poisson_series(0, 1, 600, 1);
@@ -436,7 +436,7 @@ int main(void)
         cmocka_unit_test(counting_and_sorting_agree_with_ties),
         cmocka_unit_test(the_replay_is_the_plain_simulation_to_the_tick),
         cmocka_unit_test(a_wait_as_long_as_the_target_is_not_too_long),
-        cmocka_unit_test(an_overload_fails_and_loses_nobody),
+        cmocka_unit_test(an_overload_fails_and_loses_no_request),
         cmocka_unit_test(more_arrivals_keep_the_former_ones),
         cmocka_unit_test(a_segment_begins_with_what_came_before),
         cmocka_unit_test(service_times_have_their_mean_and_deviation),

@@ -21,9 +21,8 @@ struct columns {
     bool is_utc;                 /* the name of the times' column says so */
     bool is_log;                 /* each row is one request */
     struct token_columns tokens; /* both, or neither */
-    int64_t
-        elapsed_ms; /* unit of `date` if it is relative to the file's start; 0: absolute times */
-    char **names;   /* of all columns, as the file has them */
+    int64_t elapsed_ms; /* unit of `date`, counted from the start of the file; 0: absolute times */
+    char **names;       /* of all columns, as the file has them */
     size_t name_count;
 };
 

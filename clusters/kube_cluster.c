@@ -330,12 +330,12 @@ static const struct setting settings[] = {
     { "kubeconfig", SETTING_PATH, offsetof(struct kube_cluster_settings, kubeconfig), NULL, 0, 0,
       "path of the kubeconfig file; `in-cluster`: the service account of the pod" },
     { "context", SETTING_TEXT, offsetof(struct kube_cluster_settings, context), "", 0, 0,
-      "context in it; absent: its current one" },
+      "context in the kubeconfig; absent: its current context" },
     { "plugin", SETTING_TEXT, offsetof(struct kube_cluster_settings, plugin), "", 0, 0,
       "absolute path of the one program that the kubeconfig may run for credentials" },
     { "memory_mb", SETTING_INT, offsetof(struct kube_cluster_settings, memory_mb), "256", 16, 65536,
-      "what its nodes, pods and budgets may take, and once more while they are listed again; "
-      "one of 5,000 nodes and 50,000 pods needs a quarter of it.  A cluster that sends more is not "
+      "memory that its nodes, pods and budgets may take; twice that while they are listed again. "
+      "5,000 nodes and 50,000 pods take a quarter of the default. A cluster that sends more is not "
       "read" },
 };
 

@@ -299,14 +299,14 @@ static const struct setting own_settings[] = {
     SOURCE_SETTING(profile, SETTING_TEXT, "",
                    "profile of the shared files; absent: the environment, a web identity, "
                    "`default`, the container's agent, the metadata server"),
-    SOURCE_SETTING(role, SETTING_TEXT, "", "ARN of a role that is taken on with those keys"),
-    SOURCE_SETTING(external_id, SETTING_TEXT, "", "that the role asks for"),
+    SOURCE_SETTING(role, SETTING_TEXT, "", "ARN of a role that is assumed with those keys"),
+    SOURCE_SETTING(external_id, SETTING_TEXT, "", "external ID that the role requires"),
     SOURCE_SETTING(credentials, SETTING_PATH, "", "path of the shared credentials file"),
     SOURCE_SETTING(namespace, SETTING_TEXT, "AWS/SQS", ""),
     SOURCE_SETTING(metric, SETTING_TEXT, "NumberOfMessagesSent",
                    "its sum over each minute is the arrivals"),
     SOURCE_SETTING(dimension, SETTING_TEXT, "QueueName",
-                   "the dimension whose value a queue's `arrivals` is"),
+                   "name of the dimension; a queue's `arrivals` is its value"),
 };
 
 const struct source_kind source_cloudwatch = {

@@ -138,7 +138,7 @@ static const struct {
     { POD("", ",\"terminationGracePeriodSeconds\":900"), NULL, NULL, NULL,
       "grace cut, note: it asks for 900 s to stop and gets 300 s|" },
     { "{" META("") ",\"spec\":{\"nodeName\":\"n\"}," RUNS "}", NULL, NULL, NULL,
-      "unmanaged, note: it has no controller: nobody makes it again|" },
+      "unmanaged, note: it has no controller that would make it again|" },
     { POD("", ",\"volumes\":[{\"emptyDir\":{}},{\"emptyDir\":{\"medium\":\"Memory\"}}]"), NULL,
       NULL, NULL, "local data, note: what it keeps on the node's disk is lost|" },
     { POD("", ",\"volumes\":[{\"emptyDir\":{\"medium\":\"Memory\"}}]"), NULL, NULL, NULL, "" },

@@ -49,7 +49,7 @@ static const struct {
       FORCED },
     { OWNED(""), "", "", 900, "grace cut, note: it asks for 900 s to stop and gets 300 s",
       CUT_SHORT },
-    { NOTES(""), "", "", 30, "unmanaged, note: it has no controller: nobody makes it again",
+    { NOTES(""), "", "", 30, "unmanaged, note: it has no controller that would make it again",
       EVICTED },
     { OWNED(""), ",\"volumes\":[{\"emptyDir\":{}}]", "", 30,
       "local data, note: what it keeps on the node's disk is lost", EVICTED },

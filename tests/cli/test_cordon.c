@@ -230,7 +230,7 @@ static void a_restart_does_not_make_it_the_first_time_again(void **state)
     take_away(rehearsal, transfer, false, NULL);
     rehearsal_run(rehearsal, 30 * SECOND_MS);
     assert_int_equal(transfer->state, TRANSFER_UNDONE);
-    assert_true(story_says(rehearsal, "was taken away twice, the last time by somebody unnamed"));
+    assert_true(story_says(rehearsal, "was taken away twice, the last time by an unknown author"));
     expect_as_before(rehearsal, transfer->node);
 }
 

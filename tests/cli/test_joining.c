@@ -591,7 +591,7 @@ static void a_person_may_keep_the_new_node_closed(void **state)
     people_changed(rehearsal, node);
     rehearsal_run(rehearsal, 20 * MINUTE_MS);
     assert_int_equal(transfer->step, STEP_JOIN);
-    assert_non_null(strstr(transfer->waiting, "somebody's cordon"));
+    assert_non_null(strstr(transfer->waiting, "which is not sluice's"));
     node->is_unschedulable = false;
     people_changed(rehearsal, node);
     rehearsal_run(rehearsal, 5 * MINUTE_MS);

@@ -53,7 +53,7 @@ static const struct row {
       STAYS },
     { "long", "", "", 0, 600, "grace cut, note: it asks for 600 s to stop and gets 60 s",
       CUT_SHORT },
-    { "alone", "", "", 0, 30, "unmanaged, note: it has no controller: nobody makes it again",
+    { "alone", "", "", 0, 30, "unmanaged, note: it has no controller that would make it again",
       EVICTED },
     { "disk", "", ",\"volumes\":[{\"name\":\"data\",\"emptyDir\":{}}]", 0, 30,
       "local data, note: what it keeps on the node's disk is lost", EVICTED },

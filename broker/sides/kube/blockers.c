@@ -218,7 +218,7 @@ static bool is_unmanaged(struct question *it)
 {
     if (pod_class_of(it->pod) != POD_CLASS_UNMANAGED)
         return false;
-    text_add(it->text, "it has no controller: nobody makes it again");
+    text_add(it->text, "it has no controller that would make it again");
     return true;
 }
 

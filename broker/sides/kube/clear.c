@@ -50,7 +50,7 @@ static enum verdict check_pods(struct runner *runner, struct transfer *transfer,
         return STEP_WAIT;
     if (!look_is_closed(transfer, &opener)) {
         transfer_wait_for(transfer, "node %s was opened again by %s", transfer->node,
-                          opener[0] != '\0' ? opener : "somebody unnamed");
+                          opener[0] != '\0' ? opener : "an unknown author");
         return STEP_DRAIN_AGAIN;
     }
     count = look_running_pods(

@@ -82,7 +82,8 @@ enum verdict kube_welcome(struct runner *runner, struct transfer *transfer)
     if (!is_starting && fleet_is_ephemeral(runner->config, node)) {
         if (!node->is_unschedulable)
             return STEP_DONE;
-        transfer_wait_for(transfer, "somebody's cordon of %s to be lifted", node->name);
+        transfer_wait_for(transfer, "the cordon of %s, which is not sluice's, to be lifted",
+                          node->name);
         return STEP_WAIT;
     }
     transfer_wait_for(transfer, "the start-up taint to be lifted");

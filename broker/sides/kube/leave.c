@@ -205,7 +205,7 @@ static bool is_taken_twice(struct transfer *transfer, const struct effect *again
         again->is_in_flight || again->outcome != ERROR_NONE)
         return false;
     transfer_wait_for(transfer, "the cordon of node %s was taken away twice, the last time by %s",
-                      transfer->node, opener[0] != '\0' ? opener : "somebody unnamed");
+                      transfer->node, opener[0] != '\0' ? opener : "an unknown author");
     log_warn("cordon_taken", FIELD_TEXT("transfer", transfer->id),
              FIELD_TEXT("text", transfer->waiting));
     return true;

@@ -204,12 +204,18 @@ void engine_periods_free(struct engine_periods *periods)
 size_t engine_period_at(const struct engine *engine, int64_t ms)
 {
     const struct engine_periods *periods = engine ? engine->periods : NULL;
-    size_t at = 0;
+    size_t at = 0; /* begins no later */
 
     if (!periods || ms < periods->items[0].begin_ms || ms >= periods->end_ms)
         return ENGINE_WHOLE;
-    while (at + 1 < periods->count && periods->items[at + 1].begin_ms <= ms)
-        at++;
+    for (size_t after = periods->count; after - at > 1;) {
+        size_t middle = at + (after - at) / 2;
+
+        if (periods->items[middle].begin_ms <= ms)
+            at = middle;
+        else
+            after = middle;
+    }
     return at + 1;
 }
 

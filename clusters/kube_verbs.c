@@ -73,18 +73,24 @@ static json_t *eviction_of(const struct cluster *cluster, const struct pod_ref *
                      "uid", pod->uid);
 }
 
+/* Borrows both. */
+static struct kube_call eviction_call(const char *target, json_t *body)
+{
+    return (struct kube_call){
+        .verb = KUBE_EVICT,
+        .priority = HTTP_DRAIN,
+        .target = target,
+        .body = body,
+    };
+}
+
 void cluster_evict_pod(struct cluster *cluster, const struct pod_ref *pod, int64_t grace_s,
                        cluster_done_fn done, void *context)
 {
     owned(chars) char *target = url_format("/api/v1/namespaces/%s/pods/%s/eviction", pod->namespace,
                                            pod->name);
     owned(json) json_t *body = eviction_of(cluster, pod);
-    struct kube_call call = {
-        .verb = KUBE_EVICT,
-        .priority = HTTP_DRAIN,
-        .target = target,
-        .body = body,
-    };
+    struct kube_call call = eviction_call(target, body);
 
     if (grace_s > 0)
         json_object_set_new(json_object_get(body, "deleteOptions"), "gracePeriodSeconds",
@@ -98,13 +104,7 @@ int cluster_try_eviction(struct cluster *cluster, const struct pod_ref *pod, clu
     owned(chars) char *target = url_format("/api/v1/namespaces/%s/pods/%s/eviction?dryRun=All",
                                            pod->namespace, pod->name);
     owned(json) json_t *body = eviction_of(cluster, pod);
-    struct kube_call call = {
-        .verb = KUBE_EVICT,
-        .priority = HTTP_DRAIN,
-        .target = target,
-        .body = body,
-        .timeout_ms = CLUSTER_QUESTION_MS,
-    };
+    struct kube_call call = eviction_call(target, body);
 
     if (!cluster_knows_dry_runs(cluster))
         return error_set(
@@ -112,6 +112,7 @@ int cluster_try_eviction(struct cluster *cluster, const struct pod_ref *pod, clu
             "cluster %s has no policy/v1 (Kubernetes 1.21): an older server may take a "
             "dry run for an eviction",
             cluster_name(cluster));
+    call.timeout_ms = CLUSTER_QUESTION_MS;
     /* What the address asks for, the body must ask for too. */
     json_object_set_new(json_object_get(body, "deleteOptions"), "dryRun", json_make("[s]", "All"));
     served_send(cluster_served(cluster), &call, done, context);

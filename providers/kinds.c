@@ -6,7 +6,7 @@
 #include "providers/kinds.h"
 
 #include "base/memory.h"
-#include "providers/gcp.h"
+#include "providers/gcp/gcp.h"
 
 const struct provider_kind *const provider_kinds[] = {
     &gcp_kind,

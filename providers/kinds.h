@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "providers/provider.h"
+#include "providers/common/provider.h"
 
 extern const struct provider_kind *const provider_kinds[];
 extern const size_t provider_kind_count;

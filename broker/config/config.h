@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/input/settings.h"
 #include "clusters/accelerators.h"
-#include "providers/provider.h"
+#include "providers/common/provider.h"
 #include "windows/calendar/window.h"
 #include "windows/demand/demand.h"
 #include "windows/queueing/replay.h"

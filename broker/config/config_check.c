@@ -10,7 +10,7 @@
 #include "base/text_items.h"
 #include "broker/config/config_tables.h"
 #include "clusters/cluster.h"
-#include "providers/provider.h"
+#include "providers/common/provider.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "broker/config/config_tables.h"
-#include "providers/provider.h"
+#include "providers/common/provider.h"
 
 #include <string.h>
 

@@ -143,6 +143,22 @@ static int match_effect(void *context, const char *id, uint64_t rev, const json_
     return 0;
 }
 
+/* An order of a live transfer for one machine more in the pool, or what takes one back. */
+static int match_growth(void *context, const char *id, uint64_t rev, const json_t *value,
+                        struct error *err)
+{
+    struct inquiry *inquiry = context;
+    const char *goal = json_is_true(json_object_get(value, "is_returning")) ? "source" : "target";
+
+    (void)id;
+    (void)rev;
+    (void)err;
+    inquiry->found += text_equal(json_text_or(value, goal, ""), inquiry->object) &&
+                      text_equal(json_text_or(value, "state", ""), "live") &&
+                      text_equal(json_text_or(value, "step", ""), "acquire");
+    return 0;
+}
+
 static int match_scale(void *context, const char *id, uint64_t rev, const json_t *value,
                        struct error *err)
 {
@@ -170,24 +186,34 @@ static int match_transfer(void *context, const char *id, uint64_t rev, const jso
     return 0;
 }
 
+/* In which records the intent of a verb is; verbs that are not here: in the effects. */
+static const struct {
+    const char *verb;
+    const char *records;
+    journal_record_fn match;
+} evidence[] = {
+    { "write_scale", "scale", match_scale },
+    { "one_transfer", "transfer", match_transfer },
+    { "grow_pool", "transfer", match_growth },
+    { "shrink_pool", "transfer", match_growth },
+};
+
 static bool witness(void *context, const char *verb, const char *object)
 {
     struct rehearsal *rehearsal = context;
     struct inquiry inquiry = { .verb = verb, .object = object };
-    bool is_scale = text_equal(verb, "write_scale");
-    bool is_transfer = text_equal(verb, "one_transfer");
+    const char *records = "effect";
+    journal_record_fn match = match_effect;
     struct error err;
 
-    if (journal_each(rehearsal->journal,
-                     is_scale      ? "scale"
-                     : is_transfer ? "transfer"
-                                   : "effect",
-                     is_scale      ? match_scale
-                     : is_transfer ? match_transfer
-                                   : match_effect,
-                     &inquiry, &err) < 0)
+    for (size_t i = 0; i < COUNT_OF(evidence); i++)
+        if (text_equal(evidence[i].verb, verb)) {
+            records = evidence[i].records;
+            match = evidence[i].match;
+        }
+    if (journal_each(rehearsal->journal, records, match, &inquiry, &err) < 0)
         return false;
-    return is_transfer ? inquiry.found <= 1 : inquiry.found > 0;
+    return match == match_transfer ? inquiry.found <= 1 : inquiry.found > 0;
 }
 
 struct rehearsal *rehearsal_open(const char *config_path, const char *world_path,

@@ -13,7 +13,7 @@
 #include "base/world/world.h"
 #include "broker/config/config.h"
 #include "clusters/cluster.h"
-#include "providers/provider.h"
+#include "providers/common/provider.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,8 +10,8 @@
 #include "base/array.h"
 #include "base/world/http.h"
 #include "broker/sources/source.h"
-#include "providers/aws_login.h"
-#include "providers/gcp_token.h"
+#include "providers/aws/aws_login.h"
+#include "providers/gcp/gcp_token.h"
 
 enum { SOURCE_HEADERS_MAX = 8 };
 

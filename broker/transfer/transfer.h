@@ -45,12 +45,13 @@ struct transfer {
                             removal */
     const struct config_pool *source;
     const struct config_pool *target;
-    char node[TRANSFER_NAME_SIZE]; /* the node that leaves, */
-    char node_uid[64];             /* bound by UID */
-    char instance[64];             /* and its machine */
-    char new_instance[64]; /* the machine of this attempt; "" before acquire, and while a cloud that
-                              names machines itself has not listed it */
-    char new_provider_id[256]; /* its Node's, as the list has it; "" before that */
+    char node[TRANSFER_NAME_SIZE];          /* the node that leaves, */
+    char node_uid[64];                      /* bound by UID */
+    char instance[INSTANCE_NAME_SIZE];      /* and its machine */
+    char new_instance[INSTANCE_NAME_SIZE];  /* the machine of this attempt; "" before acquire, and
+                                               while a cloud that names machines itself has not
+                                               listed it */
+    char new_provider_id[PROVIDER_ID_SIZE]; /* its Node's, as the list has it; "" before that */
     char new_node[TRANSFER_NAME_SIZE];
     struct wall_time created;
     struct wall_time announced; /* when the node was first seen with its departure; 0: not yet */

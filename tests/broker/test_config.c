@@ -12,7 +12,7 @@
 #include "broker/config/config.h"
 #include "broker/config/config_tables.h"
 #include "clusters/kube_cluster.h"
-#include "providers/gcp.h"
+#include "providers/gcp/gcp.h"
 #include "tests/broker/config_edits.h"
 #include "tests/support/unit.h"
 

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "broker/transfer/steps.h"
 #include "broker/transfer/transfer.h"
-#include "providers/gcp.h"
+#include "providers/gcp/gcp.h"
 #include "tests/support/unit.h"
 
 #include <string.h>

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "base/url.h"
-#include "providers/provider.h"
+#include "providers/common/provider.h"
 #include "tests/cli/dying.h"
 
 enum { YARD_BOXES = 64, YARD_ANSWER_MS = 20 };

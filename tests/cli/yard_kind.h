@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "providers/gcp.h"
+#include "providers/gcp/gcp.h"
 #include "providers/kinds.h"
 #include "tests/cli/yard.h"
 

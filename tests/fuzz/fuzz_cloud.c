@@ -3,7 +3,7 @@
  *
  * Answers of Google Cloud, of any status: a kind and a sentence.  The first byte is the status.
  */
-#include "providers/gcp_errors.h"
+#include "providers/gcp/gcp_errors.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "providers/gcp.h"
+#include "providers/gcp/gcp.h"
 
 static inline const struct pool_address *address_of(const struct gcp_pool *pool)
 {

@@ -4,7 +4,7 @@
  * Which refusals mean the clock, and by how much it is then set.
  */
 #include "base/memory.h"
-#include "providers/aws_clock.h"
+#include "providers/aws/aws_clock.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * Keys for AWS by transcript: where they are asked for and in which order, what answers mean, when
  * they are replaced, and that no error tells them.
  */
-#include "providers/aws_login.h"
+#include "providers/aws/aws_login.h"
 #include "tests/clusters/scripted_http.h"
 #include "tests/support/folder.h"
 

@@ -4,7 +4,7 @@
  * Signatures against the values that AWS published in its test suite for Signature Version 4, and
  * against the steps of its documentation.
  */
-#include "providers/aws_signature.h"
+#include "providers/aws/aws_signature.h"
 #include "tests/support/unit.h"
 
 #include <string.h>

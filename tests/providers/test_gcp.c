@@ -8,6 +8,8 @@
 #include "tests/clusters/scripted_http.h"
 #include "tests/providers/gcp_bench.h"
 
+#define SIXTY_FOUR "0123456789012345678901234567890123456789012345678901234567890123"
+
 #define HOST "http://127.0.0.1:9"
 #define TOKEN_URL "http://127.0.0.1:8/computeMetadata/v1/instance/service-accounts/default/token"
 #define GROUP HOST "/compute/v1/projects/p%2F1/zones/z/instanceGroupManagers/g"
@@ -290,8 +292,7 @@ static void what_a_provider_id_tells(void **state)
         { "pool", "gce://pp/z/pool-1", NULL, false },
         { "pool", "aws:///z/pool-1", NULL, false },
         { "pool", "", NULL, false },
-        { "pool", "gce://p/z/pool-4567890123456789012345678901234567890123456789012345678901234",
-          NULL, false },
+        { "pool", "gce://p/z/pool-" SIXTY_FOUR SIXTY_FOUR, NULL, false },
     };
     struct bench bench;
     (void)state;
@@ -432,7 +433,7 @@ static void answers_that_are_failures(void **state)
         { true,
           ASK(HTTP_POST, LIST, 200,
               .answer = "{\"managedInstances\":[{\"currentAction\":\"NONE\",\"name\":"
-                        "\"0123456789012345678901234567890123456789012345678901234567890123\"}]}"),
+                        "\"" SIXTY_FOUR SIXTY_FOUR "\"}]}"),
           ERROR_CORRUPT },
         { true, ASK(HTTP_POST, LIST, 500, .answer = ""), ERROR_TRANSIENT },
         { true, ASK(HTTP_POST, LIST, 0, .fails = ERROR_UNKNOWN_OUTCOME), ERROR_TRANSIENT },

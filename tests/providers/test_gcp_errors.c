@@ -5,7 +5,7 @@
  */
 #include "base/input/json.h"
 #include "base/timestamp.h"
-#include "providers/gcp_errors.h"
+#include "providers/gcp/gcp_errors.h"
 #include "tests/support/unit.h"
 
 #include <string.h>

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/input/json.h"
 #include "base/world/http_server.h"
-#include "providers/aws_signature.h"
+#include "providers/aws/aws_signature.h"
 #include "tests/sources/fake_query.h"
 #include "tests/support/unit.h"
 

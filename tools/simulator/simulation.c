@@ -5,6 +5,7 @@
  */
 #include "tools/simulator/kube/deployments.h"
 #include "tools/simulator/kube/kube_devices.h"
+#include "tools/simulator/model/cloud.h"
 #include "tools/simulator/model/lies.h"
 #include "tools/simulator/model/model.h"
 
@@ -25,6 +26,34 @@ static void seed_streams(struct simulator *sim)
     random_seed(&sim->pod_chance, random_mix(seed, "pods", 0, 0));
     random_seed(&sim->job_chance, random_mix(seed, "jobs", 0, 0));
     random_seed(&sim->names, random_mix(seed, "names", 0, 0));
+}
+
+/* A configuration of another kind of provider is played on the default cloud. */
+static const struct sim_cloud *find_cloud(const char *kind)
+{
+    for (size_t i = 0; sim_clouds[i]; i++)
+        if (text_equal(sim_clouds[i]->kind, kind))
+            return sim_clouds[i];
+    return sim_clouds[0];
+}
+
+static const char *text_at(const struct yaml_node *node, const char *key)
+{
+    const struct yaml_node *found = node ? yaml_get(node, key) : NULL;
+    struct error err = { 0 };
+    const char *text = NULL;
+
+    return found && yaml_text(found, &text, &err) == 0 ? text : NULL;
+}
+
+const char *sim_provider_text(const struct pool *pool, const char *key)
+{
+    return text_at(pool->plan->provider, key);
+}
+
+const char *sim_pool_text(const struct pool *pool, const char *key)
+{
+    return text_at(pool->plan->keys, key);
 }
 
 static void make_places(struct simulator *sim)
@@ -56,6 +85,7 @@ static void make_places(struct simulator *sim)
     sim->pools = mem_new_array(sim->pool_count, sizeof *sim->pools);
     for (size_t i = 0; i < sim->pool_count; i++) {
         sim->pools[i].plan = &scenario->pools.items[i];
+        sim->pools[i].cloud = find_cloud(sim->pools[i].plan->kind);
         sim->pools[i].cluster = &sim->clusters[scenario->pools.items[i].cluster];
         sim->pools[i].reservation = &sim->reservations[scenario->pools.items[i].reservation];
         sim->pools[i].reservation->target_start += sim->pools[i].plan->nodes;
@@ -71,10 +101,9 @@ static int start_machines(struct simulator *sim, struct error *err)
                              sim->reservations[i].target_start);
     for (size_t i = 0; i < sim->pool_count; i++)
         for (int k = 0; k < sim->pools[i].plan->nodes; k++) {
-            char name[SIM_NAME_SIZE], tail[5];
+            char name[SIM_NAME_SIZE];
 
-            random_hex(&sim->names, tail, sizeof tail);
-            snprintf(name, sizeof name, "%.44s-%03d%s", sim->pools[i].plan->group, k, tail);
+            sim->pools[i].cloud->name_machine(sim, &sim->pools[i], k, name);
 
             struct machine *machine = sim_machine_new(sim, &sim->pools[i], name);
 

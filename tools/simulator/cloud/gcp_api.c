@@ -3,6 +3,8 @@
  *
  * Compute Engine, as far as managed instance groups go: the group, its instances, one instance.
  */
+#include "tools/simulator/cloud/clouds.h"
+#include "tools/simulator/cloud/gcp_cloud.h"
 #include "tools/simulator/model/lies.h"
 
 #include <inttypes.h>
@@ -66,7 +68,25 @@ static void get_group(struct sim_call *call, const struct pool *pool)
                               none, "status", "isStable", creating + deleting == 0));
 }
 
-void sim_gcp_add_instance(const struct machine *machine, struct text *out)
+static void add_trouble(const struct machine *machine, struct text *out)
+{
+    const struct pool *pool = machine->pool;
+
+    if (machine->trouble == TROUBLE_STOCKOUT)
+        text_add(out,
+                 ",\"lastAttempt\":{\"errors\":{\"errors\":[{\"code\":"
+                 "\"ZONE_RESOURCE_POOL_EXHAUSTED\",\"message\":\"The zone 'projects/%s/zones/%s' "
+                 "does not have enough resources available to fulfill the request.\"}]}}",
+                 pool->plan->project, pool->reservation->plan->zone);
+    if (machine->trouble == TROUBLE_RESERVATION_FULL)
+        text_add(out,
+                 ",\"lastAttempt\":{\"errors\":{\"errors\":[{\"code\":\"INVALID_USAGE\","
+                 "\"message\":\"Specified reservation '%s' does not have available resources for "
+                 "the request.\"}]}}",
+                 pool->reservation->plan->name);
+}
+
+static void add_instance(const struct machine *machine, struct text *out)
 {
     static const char *const actions[] = { "CREATING", "CREATING", "NONE", "DELETING" };
     static const char *const statuses[] = { "", "STAGING", "RUNNING", "STOPPING" };
@@ -82,11 +102,8 @@ void sim_gcp_add_instance(const struct machine *machine, struct text *out)
         text_add(out, ",\"id\":\"%s\"", machine->id);
     if (statuses[machine->state][0] && is_vm)
         text_add(out, ",\"instanceStatus\":\"%s\"", statuses[machine->state]);
-    if (machine->trouble_code && machine->state == MACHINE_QUEUED)
-        text_add(
-            out,
-            ",\"lastAttempt\":{\"errors\":{\"errors\":[{\"code\":\"%s\",\"message\":\"%s\"}]}}",
-            machine->trouble_code, machine->trouble_text);
+    if (machine->state == MACHINE_QUEUED)
+        add_trouble(machine, out);
     text_add(out, "}");
 }
 
@@ -103,7 +120,7 @@ static void write_page(struct sim_call *call, const struct shown_list *shown, si
     for (size_t i = first; i < end; i++) {
         text_add(body, "%s", i > first ? "," : "");
         if (shown->items[i].machine)
-            sim_gcp_add_instance(shown->items[i].machine, body);
+            add_instance(shown->items[i].machine, body);
         else
             text_add(body, "%s", shown->items[i].text);
     }
@@ -274,7 +291,7 @@ static void answer_compute(struct sim_call *call, size_t at)
     }
 }
 
-void sim_gcp_answer(struct sim_call *call, size_t at)
+static void answer_at(struct sim_call *call, size_t at)
 {
     char **items = call->path->items + at;
     size_t count = call->path->count - at;
@@ -289,3 +306,52 @@ void sim_gcp_answer(struct sim_call *call, size_t at)
     else
         sim_gcp_error(call->answer, 404, "notFound", "no such resource");
 }
+
+/* Under /gcp, and as the cloud's own hosts have it. */
+static bool answer(struct sim_call *call)
+{
+    const char *first = call->path->count > 0 ? call->path->items[0] : "";
+
+    if (text_equal(first, "gcp"))
+        answer_at(call, 1);
+    else if (text_equal(first, "compute") || text_equal(first, "computeMetadata") ||
+             text_equal(first, "token"))
+        answer_at(call, 0);
+    else
+        return false;
+    return true;
+}
+
+static void fail(struct sim_call *call, int code, const char *why)
+{
+    sim_gcp_error(call->answer, code,
+                  code == 429   ? "rateLimitExceeded"
+                  : code == 403 ? "forbidden"
+                                : "backendError",
+                  "%s", why);
+}
+
+static void name_machine(struct simulator *sim, const struct pool *pool, int number,
+                         char out[SIM_NAME_SIZE])
+{
+    char tail[5];
+
+    random_hex(&sim->names, tail, sizeof tail);
+    snprintf(out, SIM_NAME_SIZE, "%.44s-%03d%s", pool->plan->group, number, tail);
+}
+
+static char *provider_id(const struct machine *machine)
+{
+    return text_format("gce://%s/%s/%s", machine->pool->plan->project,
+                       machine->pool->reservation->plan->zone, machine->name);
+}
+
+const struct sim_cloud sim_gcp = {
+    .kind = "gcp",
+    .has_request_ids = true,
+    .answer = answer,
+    .fail = fail,
+    .name_machine = name_machine,
+    .provider_id = provider_id,
+    .print_machine = add_instance,
+};

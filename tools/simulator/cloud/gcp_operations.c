@@ -4,7 +4,7 @@
  * What changes a group, and the operations that say it was scheduled: DONE means accepted, never
  * that a machine exists or is gone.  A requestId that was seen gives its first operation again.
  */
-#include "tools/simulator/model/model.h"
+#include "tools/simulator/cloud/gcp_cloud.h"
 
 #include <inttypes.h>
 

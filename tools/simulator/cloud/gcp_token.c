@@ -3,7 +3,7 @@
  *
  * Access tokens: by a signed assertion, or from the metadata server.  They last an hour.
  */
-#include "tools/simulator/model/model.h"
+#include "tools/simulator/cloud/gcp_cloud.h"
 
 #include <inttypes.h>
 

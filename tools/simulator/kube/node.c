@@ -6,6 +6,7 @@
  * knows the machine.
  */
 #include "tools/simulator/kube/kube_volumes.h"
+#include "tools/simulator/model/cloud.h"
 #include "tools/simulator/model/model.h"
 
 enum {
@@ -206,8 +207,8 @@ struct kube_node *sim_node_register(struct simulator *sim, struct machine *machi
     node->is_static = machine->is_static;
     node->cordoned_ms = -1;
     node->created_ms = node->ready_changed_ms = sim_now(sim);
-    text_copy(node->name, sizeof node->name, machine->name);
-    node->provider_id = text_format("gce://%s/%s/%s", pool->plan->project, plan->zone, node->name);
+    text_copy(node->name, sizeof node->name, machine->node_name);
+    node->provider_id = pool->cloud->provider_id(machine);
     sim_uuid(sim, node->uid);
     node->annotations = json_object();
     node->taints = json_array();

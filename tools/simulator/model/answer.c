@@ -4,6 +4,7 @@
  * One request in, one answer out, by socket or in process: finds the fake by the path, counts, and
  * applies the faults of transport before and after the effect.
  */
+#include "tools/simulator/model/cloud.h"
 #include "tools/simulator/model/model.h"
 
 #include <inttypes.h>
@@ -53,7 +54,7 @@ static void refuse(struct sim_call *call, int code)
     } else if (call->cluster) {
         sim_kube_status(answer, code, "InternalError", "Internal error occurred: injected");
     } else {
-        sim_gcp_error(answer, code, code == 429 ? "rateLimitExceeded" : "backendError", "injected");
+        call->cloud->fail(call, code, "injected");
     }
     if (code == 429)
         answer->headers[answer->header_count++] =
@@ -65,7 +66,7 @@ static void forbid(struct sim_call *call, const char *why)
     if (call->cluster)
         sim_kube_status(call->answer, 403, "Forbidden", "%s", why);
     else
-        sim_gcp_error(call->answer, 403, "forbidden", "%s", why);
+        call->cloud->fail(call, 403, why);
 }
 
 bool sim_call_fault(struct sim_call *call)
@@ -133,11 +134,21 @@ static void report_live(struct sim_call *call)
     sim_answer_json(call->answer, 200, simulator_report(call->sim));
 }
 
+static void answer_cloud(struct sim_call *call)
+{
+    for (size_t i = 0; sim_clouds[i]; i++) {
+        call->cloud = sim_clouds[i];
+        if (call->cloud->answer(call))
+            return;
+    }
+    call->cloud = NULL;
+}
+
 void sim_answer_request(struct simulator *sim, const struct sim_request *request,
                         struct sim_answer *answer)
 {
     struct url_segments path = url_split(request->target);
-    struct sim_call call = { sim, request, &path, answer, NULL, NULL };
+    struct sim_call call = { .sim = sim, .request = request, .path = &path, .answer = answer };
     const char *first = path.count ? path.items[0] : "";
 
     *answer = (struct sim_answer){ .status = 404, .content_type = "text/plain" };
@@ -147,14 +158,11 @@ void sim_answer_request(struct simulator *sim, const struct sim_request *request
     else if (text_equal(first, "plain") && path.count > 1 &&
              (call.cluster = sim_cluster(sim, path.items[1])) != NULL)
         sim_plain_answer(&call, 2);
-    else if (text_equal(first, "gcp"))
-        sim_gcp_answer(&call, 1);
-    else if (text_equal(first, "compute") || text_equal(first, "computeMetadata") ||
-             text_equal(first, "token"))
-        sim_gcp_answer(&call, 0);
     else if (text_equal(first, "simulator") && path.count == 2 &&
              text_equal(path.items[1], "report"))
         report_live(&call);
+    else
+        answer_cloud(&call);
     fault_after(&call);
     if (call.cluster)
         add_date(&call);

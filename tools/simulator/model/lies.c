@@ -7,6 +7,8 @@
  */
 #include "tools/simulator/model/lies.h"
 
+#include "tools/simulator/model/cloud.h"
+
 #include <stdlib.h>
 
 static const char *const list_names[LIE_LIST_COUNT] = { "machines", "nodes", "pods" };
@@ -289,9 +291,10 @@ void sim_machine_changed(struct simulator *sim, const struct machine *machine, b
     struct past *past = array_add(&sim->lies->past[machine->pool - sim->pools]);
     owned(text) struct text *text = text_new(4096);
 
+    machine->pool->version++;
     past->at_ms = sim_now(sim);
     text_copy(past->name, sizeof past->name, machine->name);
-    sim_gcp_add_instance(machine, text);
+    machine->pool->cloud->print_machine(machine, text);
     past->text = is_gone ? NULL : mem_copy_chars(text->chars);
 }
 

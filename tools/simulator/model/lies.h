@@ -41,8 +41,6 @@ struct shown_list {
 
 /* lies.c; machine.c calls it after each change of a machine. */
 void sim_machine_changed(struct simulator *sim, const struct machine *machine, bool is_gone);
-/* gcp_api.c: a member of "managedInstances" */
-void sim_gcp_add_instance(const struct machine *machine, struct text *out);
 /* kube_watch.c: those of all objects of the kind end with 410 */
 void sim_watches_expire(struct kube_cluster *cluster, enum object_kind kind);
 

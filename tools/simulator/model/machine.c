@@ -4,6 +4,7 @@
  * Machines: each takes one slot of its reservation from the moment the VM exists until it is gone.
  * A group that finds no machine tries again forever, as managed groups do.
  */
+#include "tools/simulator/model/cloud.h"
 #include "tools/simulator/model/lies.h"
 
 #include <inttypes.h>
@@ -14,10 +15,7 @@ static void attempt(struct simulator *sim, struct actor *actor, uint64_t stamp);
 
 void sim_machine_free(struct actor *actor)
 {
-    struct machine *machine = (struct machine *)actor;
-
-    mem_free(machine->trouble_text);
-    mem_free(machine);
+    mem_free(actor);
 }
 
 struct machine *sim_machine_find(const struct pool *pool, const char *name)
@@ -56,6 +54,10 @@ struct machine *sim_machine_new(struct simulator *sim, struct pool *pool, const 
     machine->actor.free = sim_machine_free;
     machine->pool = pool;
     text_copy(machine->name, sizeof machine->name, name);
+    if (pool->cloud->name_node)
+        pool->cloud->name_node(machine, machine->node_name);
+    else
+        text_copy(machine->node_name, sizeof machine->node_name, name);
     machine->created_ms = sim_now(sim);
     *array_add(&pool->machines) = machine;
     pool->target++;
@@ -91,14 +93,13 @@ static bool is_stocked_out(struct simulator *sim, const struct machine *machine)
     return sim_fault_now(sim, FAULT_STOCKOUT, NULL);
 }
 
-static void fail_attempt(struct simulator *sim, struct machine *machine, const char *code,
-                         char *text)
+static void fail_attempt(struct simulator *sim, struct machine *machine, enum trouble trouble)
 {
-    mem_free(machine->trouble_text);
-    machine->trouble_code = code;
-    machine->trouble_text = text;
+    machine->trouble = trouble;
+    machine->tried_ms = sim_now(sim);
     sim->stockouts_met++;
-    sim_trace(sim, "machine %s fails %s", machine->name, code);
+    sim_trace(sim, "machine %s fails %s", machine->name,
+              trouble == TROUBLE_STOCKOUT ? "ZONE_RESOURCE_POOL_EXHAUSTED" : "INVALID_USAGE");
     sim_machine_changed(sim, machine, false);
     sim_after(sim, RETRY_MS, attempt, &machine->actor, machine->stamp);
 }
@@ -134,17 +135,11 @@ static void attempt(struct simulator *sim, struct actor *actor, uint64_t stamp)
     if (machine->stamp != stamp)
         return;
     if (is_stocked_out(sim, machine)) {
-        fail_attempt(sim, machine, "ZONE_RESOURCE_POOL_EXHAUSTED",
-                     text_format("The zone 'projects/%s/zones/%s' does not have enough resources "
-                                 "available to fulfill the request.",
-                                 machine->pool->plan->project, reservation->plan->zone));
+        fail_attempt(sim, machine, TROUBLE_STOCKOUT);
         return;
     }
     if (reservation->slots_used >= reservation->plan->nodes) {
-        fail_attempt(sim, machine, "INVALID_USAGE",
-                     text_format("Specified reservation '%s' does not have available resources "
-                                 "for the request.",
-                                 reservation->plan->name));
+        fail_attempt(sim, machine, TROUBLE_RESERVATION_FULL);
         return;
     }
 
@@ -156,7 +151,8 @@ static void attempt(struct simulator *sim, struct actor *actor, uint64_t stamp)
     machine->no_gpus = sim_fault_now(sim, FAULT_NO_GPUS, NULL);
     machine->lacks_gpu = sim_fault_now(sim, FAULT_ONE_GPU_LESS, NULL);
     machine->flaps = sim_fault_now(sim, FAULT_GPUS_FLAP, NULL);
-    machine->trouble_code = NULL;
+    machine->trouble = TROUBLE_NONE;
+    machine->tried_ms = sim_now(sim);
     machine->state = MACHINE_BOOTING;
     machine->stamp++;
     take_slot(sim, machine);
@@ -232,4 +228,33 @@ void sim_machine_remove(struct simulator *sim, struct machine *machine)
         sim,
         sim_draw(&sim->machine_chance, machine->has_slot ? &sim->scenario->latency.delete : &quick),
         gone, &machine->actor, machine->stamp);
+}
+
+struct machine *sim_pool_grow(struct simulator *sim, struct pool *pool)
+{
+    char name[SIM_NAME_SIZE];
+    struct machine *machine;
+
+    pool->cloud->name_machine(sim, pool, (int)pool->machines.count, name);
+    machine = sim_machine_new(sim, pool, name);
+    sim_machine_start(sim, machine);
+    return machine;
+}
+
+void sim_pool_shrink(struct simulator *sim, struct pool *pool)
+{
+    struct machine *victim = NULL;
+
+    for (size_t i = 0; i < pool->machines.count; i++) {
+        struct machine *machine = pool->machines.items[i];
+
+        if (machine->state != MACHINE_STOPPING &&
+            (!victim || victim->state != MACHINE_QUEUED || machine->state == MACHINE_QUEUED))
+            victim = machine;
+    }
+    if (!victim)
+        return;
+    if (victim->state != MACHINE_QUEUED)
+        referee_delete_instance(sim, victim, "");
+    sim_machine_remove(sim, victim);
 }

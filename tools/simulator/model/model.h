@@ -26,7 +26,7 @@
 #define SIM_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
 #define SIM_UNSCHEDULABLE "node.kubernetes.io/unschedulable"
 
-enum { SIM_NAME_SIZE = 64, SIM_UID_SIZE = 40, SIM_HISTORY = 20000, SIM_PAGE_MAX = 500 };
+enum { SIM_NAME_SIZE = 128, SIM_UID_SIZE = 40, SIM_HISTORY = 20000, SIM_PAGE_MAX = 500 };
 
 struct actor {
     int pending; /* events on the agenda */
@@ -208,32 +208,38 @@ enum machine_state {
     MACHINE_STOPPING, /* told to go; still takes its slot when it had one */
 };
 
+/* Why the last attempt to make a machine failed.  Each cloud has its own words for it. */
+enum trouble { TROUBLE_NONE, TROUBLE_STOCKOUT, TROUBLE_RESERVATION_FULL };
+
 struct machine {
     struct actor actor;
     struct pool *pool;
     enum machine_state state;
     char name[SIM_NAME_SIZE];
-    char id[24]; /* "" until the VM exists */
+    char node_name[SIM_NAME_SIZE]; /* of its Node */
+    char id[24];                   /* "" until the VM exists */
     uint64_t stamp;
     int host; /* of the reservation's, while it has a slot */
     bool has_slot;
     bool is_static;
     bool never_joins;
     bool no_gpus;
-    bool lacks_gpu;           /* one of them */
-    bool flaps;               /* its GPUs go once more after they came */
-    const char *trouble_code; /* of the last attempt; NULL: none */
-    char *trouble_text;
+    bool lacks_gpu; /* one of them */
+    bool flaps;     /* its GPUs go once more after they came */
+    enum trouble trouble;
+    int64_t tried_ms; /* the last attempt; 0: none yet */
     struct kube_node *node;
     int64_t created_ms;
 };
 
 struct pool {
     const struct scenario_pool *plan;
+    const struct sim_cloud *cloud;
     struct reservation *reservation;
     struct kube_cluster *cluster;
     ARRAY(struct machine *) machines;
     int target;
+    uint64_t version;        /* changes with each change of the pool or its machines */
     const char *accelerator; /* of new machines, instead of whole GPUs; NULL: whole ones */
     int64_t bad_list_ms;     /* a failed or empty list was answered, and no good one since; 0: no */
 };
@@ -316,6 +322,11 @@ void sim_machine_remove(struct simulator *sim, struct machine *machine);
 void sim_machine_recreate(struct simulator *sim, struct machine *machine); /* as a healer does */
 void sim_machine_free(struct actor *actor);
 struct machine *sim_machine_find(const struct pool *pool, const char *name);
+/* One machine more, which the cloud names. */
+struct machine *sim_pool_grow(struct simulator *sim, struct pool *pool);
+/* One less: one that was asked for and does not exist yet; otherwise the youngest, whatever runs on
+   it, as clouds do that are told a number only. */
+void sim_pool_shrink(struct simulator *sim, struct pool *pool);
 
 /* node.c: what kubelet, node controller and cloud controller do to Nodes */
 struct kube_node *sim_node_register(struct simulator *sim, struct machine *machine, bool is_new);
@@ -413,6 +424,7 @@ struct sim_call {
     struct url_segments *path;
     struct sim_answer *answer;
     struct kube_cluster *cluster;
+    const struct sim_cloud *cloud; /* NULL: it is not for a cloud */
     const char *verb;
 };
 bool sim_call_fault(struct sim_call *call); /* true: answered (or lost before the effect) */
@@ -478,17 +490,6 @@ void sim_watch_close(struct kube_watch *watch); /* without calling `end` */
 void sim_history_add(struct simulator *sim, struct kube_cluster *cluster,
                      const struct change *change);
 void sim_history_clear(struct kube_cluster *cluster);
-
-/* gcp_api.c, gcp_token.c, gcp_operations.c */
-void sim_gcp_answer(struct sim_call *call, size_t at);
-void sim_gcp_error(struct sim_answer *answer, int code, const char *reason, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-bool sim_gcp_is_authorized(struct sim_call *call);
-void sim_gcp_token(struct sim_call *call);
-void sim_gcp_metadata_token(struct sim_call *call);
-void sim_gcp_delete_instances(struct sim_call *call, struct pool *pool);
-void sim_gcp_create_instances(struct sim_call *call, struct pool *pool);
-void sim_gcp_get_operation(struct sim_call *call, const char *zone, const char *name);
 
 /* plain_api.c */
 void sim_plain_answer(struct sim_call *call, size_t at);

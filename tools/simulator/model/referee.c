@@ -6,6 +6,7 @@
  */
 #include "tools/simulator/model/referee.h"
 
+#include "tools/simulator/model/cloud.h"
 #include "tools/simulator/model/model.h"
 
 #include <stdarg.h>
@@ -121,12 +122,20 @@ void referee_touch_pod(struct simulator *sim, const char *verb, const struct kub
         report(sim, "I17", "%s of %s, which belongs to a DaemonSet", verb, object);
 }
 
+static bool has_machine_of(const struct pool *pool, const char *node)
+{
+    for (size_t i = 0; i < pool->machines.count; i++)
+        if (text_equal(pool->machines.items[i]->node_name, node))
+            return true;
+    return false;
+}
+
 void referee_zero_grace(struct simulator *sim, const struct kube_pod *pod)
 {
     bool has_machine = pod->node && pod->node->machine;
 
     for (size_t i = 0; i < sim->pool_count && !has_machine && pod->node_name[0]; i++)
-        has_machine = sim_machine_find(&sim->pools[i], pod->node_name) != NULL;
+        has_machine = has_machine_of(&sim->pools[i], pod->node_name);
     if (has_machine)
         report(sim, "I16", "pod %s/%s deleted with grace 0 while machine %s exists", pod->namespace,
                pod->name, pod->node_name);
@@ -193,7 +202,7 @@ void referee_delete_instance(struct simulator *sim, const struct machine *machin
     need_one_transfer(sim, machine->name);
     if (machine->is_static)
         report(sim, "I17", "static machine %s deleted", machine->name);
-    if (!request_id || !request_id[0])
+    if (pool->cloud->has_request_ids && (!request_id || !request_id[0]))
         report(sim, "I6", "machine %s deleted without a requestId", machine->name);
     if (pool->cluster->plan->is_production && pool->target - 1 < pool->plan->static_nodes)
         report(sim, "I7", "pool %s falls to %d, below its floor of %d", pool->plan->name,
@@ -211,6 +220,13 @@ void referee_create_instance(struct simulator *sim, const struct pool *pool, con
     if (map_get(sim->referee->created, name))
         report(sim, "I6", "machine %s created a second time, in pool %s", name, pool->plan->name);
     map_set(sim->referee->created, name, sim);
+}
+
+void referee_resize_pool(struct simulator *sim, const struct pool *pool, int wanted)
+{
+    if (wanted == pool->target)
+        return;
+    need_intent(sim, wanted > pool->target ? "grow_pool" : "shrink_pool", pool->plan->name);
 }
 
 void referee_change_plain(struct simulator *sim, const char *verb, const struct kube_node *node,

@@ -26,6 +26,8 @@ void referee_delete_instance(struct simulator *sim, const struct machine *machin
                              const char *request_id);
 void referee_create_instance(struct simulator *sim, const struct pool *pool, const char *name,
                              const char *request_id);
+/* A cloud that is told a number. */
+void referee_resize_pool(struct simulator *sim, const struct pool *pool, int wanted);
 /* In a cluster of another kind; verb: the intent's own name. */
 void referee_change_plain(struct simulator *sim, const char *verb, const struct kube_node *node,
                           const char *object);

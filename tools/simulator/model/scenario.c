@@ -169,14 +169,22 @@ static int read_reservations(struct scenario *scenario, struct error *err)
 static int read_pools(struct scenario *scenario, struct error *err)
 {
     const struct yaml_node *map = yaml_get(yaml_root(scenario->config), "pools");
+    const struct yaml_node *providers = yaml_get(yaml_root(scenario->config), "providers");
     const struct yaml_node *sizes = yaml_get(yaml_root(scenario->world), "pools");
 
     for (size_t i = 0; map && i < map->count; i++) {
         const struct yaml_node *node = &map->children[i];
         struct scenario_pool *pool = array_add(&scenario->pools);
-        const char *cluster, *reservation;
+        const char *cluster, *reservation, *provider;
 
         pool->name = node->key;
+        pool->keys = node;
+        if (text_of(node, "provider", "", &provider, err) < 0)
+            return -1;
+        pool->provider = providers ? yaml_get(providers, provider) : NULL;
+        pool->kind = "";
+        if (pool->provider && text_of(pool->provider, "kind", "", &pool->kind, err) < 0)
+            return -1;
         if (text_of(node, "cluster", NULL, &cluster, err) < 0 ||
             text_of(node, "reservation", NULL, &reservation, err) < 0 ||
             text_of(node, "project", "simulated", &pool->project, err) < 0 ||

@@ -60,6 +60,9 @@ struct scenario_pool {
     const char *name;
     size_t cluster;
     size_t reservation;
+    const char *kind;                 /* of its provider */
+    const struct yaml_node *provider; /* NULL: sluice.yaml does not have it */
+    const struct yaml_node *keys;
     const char *project;
     const char *group;
     int static_nodes;

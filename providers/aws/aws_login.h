@@ -7,8 +7,8 @@
 #pragma once
 
 #include "base/world/world.h"
-#include "providers/aws_clock.h"
-#include "providers/aws_credentials.h"
+#include "providers/aws/aws_clock.h"
+#include "providers/aws/aws_credentials.h"
 
 struct aws_login;
 

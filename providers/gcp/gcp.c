@@ -4,14 +4,14 @@
  * The verbs on a managed instance group.  A call waits for a token, is sent once, and is sent a
  * second time only after a 401, which means that it was not carried out.
  */
-#include "providers/gcp.h"
+#include "providers/gcp/gcp.h"
 
 #include "base/array.h"
 #include "base/input/json.h"
 #include "base/text.h"
 #include "base/url.h"
-#include "providers/gcp_errors.h"
-#include "providers/gcp_machine.h"
+#include "providers/gcp/gcp_errors.h"
+#include "providers/gcp/gcp_machine.h"
 
 #include <string.h>
 

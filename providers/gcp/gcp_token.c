@@ -4,7 +4,7 @@
  * Fetching and keeping the token.  A token that lasts five minutes more is handed out at once;
  * one that does not is replaced first, and still used when the replacement cannot be had.
  */
-#include "providers/gcp_token.h"
+#include "providers/gcp/gcp_token.h"
 
 #include "base/crypto.h"
 #include "base/input/json.h"

@@ -3,7 +3,7 @@
  *
  * The requests.  What answers mean is in aws_answer.c.
  */
-#include "providers/aws_exchange.h"
+#include "providers/aws/aws_exchange.h"
 
 #include "base/memory.h"
 #include "base/text.h"

@@ -7,7 +7,7 @@
 #include "base/input/json.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "providers/aws_exchange.h"
+#include "providers/aws/aws_exchange.h"
 
 #include <string.h>
 

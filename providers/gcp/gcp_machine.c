@@ -3,12 +3,12 @@
  *
  * See gcp_machine.h.
  */
-#include "providers/gcp_machine.h"
+#include "providers/gcp/gcp_machine.h"
 
 #include "base/input/json.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "providers/gcp_errors.h"
+#include "providers/gcp/gcp_errors.h"
 
 #include <string.h>
 

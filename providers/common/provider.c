@@ -3,7 +3,7 @@
  *
  * From a provider to the verbs of its kind.
  */
-#include "providers/provider.h"
+#include "providers/common/provider.h"
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -38,6 +38,24 @@ void provider_create(struct provider *provider, const struct pool_address *pool,
                      const struct provider_order *order, provider_done_fn done, void *context)
 {
     provider->kind->create(provider, pool, order, done, context);
+}
+
+void provider_cancel(struct provider *provider, const struct pool_address *pool,
+                     const struct provider_order *order, provider_done_fn done, void *context)
+{
+    require(provider->kind->identity == IDENTITY_BY_GROWTH);
+    provider->kind->cancel(provider, pool, order, done, context);
+}
+
+bool provider_can_inspect(const struct provider *provider)
+{
+    return provider->kind->inspect != NULL;
+}
+
+void provider_inspect(struct provider *provider, const struct pool_address *pool,
+                      provider_found_fn found, provider_done_fn done, void *context)
+{
+    provider->kind->inspect(provider, pool, found, done, context);
 }
 
 bool provider_tells_host(const struct provider *provider)

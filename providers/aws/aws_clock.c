@@ -4,7 +4,7 @@
  * Some codes can only mean the clock.  Others mean it when the clocks are far enough apart, and a
  * wrong key otherwise.
  */
-#include "providers/aws_clock.h"
+#include "providers/aws/aws_clock.h"
 
 #include "base/memory.h"
 #include "base/text.h"

@@ -4,11 +4,11 @@
  * The walk along a chain, an exchange at a time.  Keys are replaced five minutes before they end;
  * where that fails, the old ones serve as long as they are good.
  */
-#include "providers/aws_login.h"
+#include "providers/aws/aws_login.h"
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "providers/aws_exchange.h"
+#include "providers/aws/aws_exchange.h"
 
 #include <string.h>
 

@@ -7,9 +7,9 @@
  */
 #pragma once
 
-#include "providers/gcp_pool.h"
-#include "providers/gcp_token.h"
-#include "providers/provider.h"
+#include "providers/common/provider.h"
+#include "providers/gcp/gcp_pool.h"
+#include "providers/gcp/gcp_token.h"
 
 /* The keys of `providers.NAME`; a struct provider_account. */
 struct gcp_account {

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/text.h"
-#include "providers/aws_signature.h"
+#include "providers/aws/aws_signature.h"
 
 struct aws_profiles {
     char *credentials_path;

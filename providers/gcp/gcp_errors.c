@@ -3,7 +3,7 @@
  *
  * The table, first match wins: special words before codes, codes before HTTP statuses.
  */
-#include "providers/gcp_errors.h"
+#include "providers/gcp/gcp_errors.h"
 
 #include "base/input/json.h"
 #include "base/memory.h"

@@ -3,12 +3,12 @@
  *
  * The environment, then the files (aws_profile.c), then what the machine gives.
  */
-#include "providers/aws_credentials.h"
+#include "providers/aws/aws_credentials.h"
 
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/url.h"
-#include "providers/aws_profile.h"
+#include "providers/aws/aws_profile.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "providers/provider.h"
+#include "providers/common/provider.h"
 
 /* What it reads of `pools.NAME`; a struct pool_address. */
 struct gcp_pool {

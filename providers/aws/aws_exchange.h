@@ -7,8 +7,8 @@
 #pragma once
 
 #include "base/world/http.h"
-#include "providers/aws_clock.h"
-#include "providers/aws_credentials.h"
+#include "providers/aws/aws_clock.h"
+#include "providers/aws/aws_credentials.h"
 
 enum { AWS_EXCHANGE_HEADERS = 6 };
 

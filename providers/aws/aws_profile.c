@@ -4,7 +4,7 @@
  * Ini files: [section] and `key = value` lines; "#" and ";" begin comments, indented lines belong
  * to the key before them (and none of those is of use here).
  */
-#include "providers/aws_profile.h"
+#include "providers/aws/aws_profile.h"
 
 #include "base/memory.h"
 #include "base/trust.h"

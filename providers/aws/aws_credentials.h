@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "providers/aws_signature.h"
+#include "providers/aws/aws_signature.h"
 
 /* Texts that are not set are NULL. */
 struct aws_account {

@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "providers/gcp_pool.h"
-#include "providers/provider.h"
+#include "providers/common/provider.h"
+#include "providers/gcp/gcp_pool.h"
 
 #include <jansson.h>
 

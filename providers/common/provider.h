@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 enum {
-    INSTANCE_NAME_SIZE = 64,
+    INSTANCE_NAME_SIZE = 128, /* an OCID of Oracle's cloud has about 100 */
     INSTANCE_HOST_SIZE = 128,
     INSTANCE_ZONE_SIZE = 64,
     PROVIDER_ID_SIZE = 256,
@@ -47,7 +47,7 @@ enum instance_state {
 
 struct instance {
     char name[INSTANCE_NAME_SIZE];      /* its own among all of the pool; verbs take it */
-    char id[32];                        /* the cloud's own number; "" until the machine exists */
+    char id[INSTANCE_NAME_SIZE];        /* the cloud's own number; "" until the machine exists */
     char request_key[REQUEST_KEY_SIZE]; /* of its create(); "": another made it, or none is kept */
     char provider_id[PROVIDER_ID_SIZE]; /* spec.providerID of its Node; "" while not known */
     char host[INSTANCE_HOST_SIZE];      /* as provider_host(); "" where lists do not say */
@@ -64,7 +64,9 @@ struct instance {
 struct instance_page {
     const struct instance *items; /* borrowed, valid during the call */
     size_t count;
-    const char *next; /* token of the next page; NULL: this was the last */
+    const char *next;              /* token of the next page; NULL: this was the last */
+    const struct error *shortfall; /* of a pool that wants more machines than it has: why its last
+                                      attempt brought none; NULL: not known, or it lacks none */
 };
 
 /* A kind's own keys of `providers.NAME` and of `pools.NAME`.  Opaque to all other code: the struct
@@ -104,6 +106,24 @@ typedef void (*provider_host_fn)(void *context, const char *host, const struct e
 typedef void (*provider_look_fn)(void *context, const struct instance *instance,
                                  const struct error *err);
 
+/* One thing that inspect() found. */
+struct provider_finding {
+    enum { FINDING_RIGHT, FINDING_DOUBTFUL, FINDING_WRONG } verdict;
+    const char *subject; /* a setting, permission or property, in the cloud's own words */
+    const char *text;    /* what is so, in one sentence */
+    const char *remedy;  /* what a person does about it; "" if it is right */
+};
+
+typedef void (*provider_found_fn)(void *context, const struct provider_finding *finding);
+
+/* One kind of request, and what an account must be allowed for it. */
+struct provider_action {
+    const char *name;       /* as the API has it: "TerminateInstanceInAutoScalingGroup" */
+    const char *permission; /* "autoscaling:TerminateInstanceInAutoScalingGroup" */
+    bool is_mutation;
+    const char *purpose; /* in a few words, for the file of permissions */
+};
+
 /* How the caller recognises the machine that its create() made.  The referee may assume: at most
    one machine carries a key, however often create() is repeated under it. */
 enum provider_identity {
@@ -111,9 +131,10 @@ enum provider_identity {
        (name_machine).  The transfer needs no more. */
     IDENTITY_BY_KEY,
 
-    /* No key comes back: our machine is the one that appeared after a journaled claim of growth,
-       and no two such claims of a pool are open at once.  No kind offers only this yet, and the
-       transfer has no code for one: fleet_open() and fleet_check() refuse it (ERROR_INVALID). */
+    /* No key comes back: the pool is asked to be larger by one, and the cloud makes and names the
+       machine.  Ours is one that the list shows for the first time after the order, and that no
+       other order has.  Which one does not matter, because machines of a pool are alike.  The
+       caller sends no order again that was accepted, and cancel() takes one back. */
     IDENTITY_BY_GROWTH,
 };
 
@@ -156,6 +177,12 @@ struct provider_kind {
     void (*create)(struct provider *provider, const struct pool_address *pool,
                    const struct provider_order *order, provider_done_fn done, void *context);
 
+    /* Takes back one order for which no machine has come: the pool then wants one machine less.
+       Never deletes a machine.  ERROR_CONFLICT: the pool wants no more machines than it has.  Of
+       kinds whose identity is IDENTITY_BY_GROWTH; otherwise NULL. */
+    void (*cancel)(struct provider *provider, const struct pool_address *pool,
+                   const struct provider_order *order, provider_done_fn done, void *context);
+
     /* Asks for the physical host of an instance.  NULL: this cloud does not tell it. */
     void (*host)(struct provider *provider, const struct pool_address *pool, const char *instance,
                  provider_host_fn done, void *context);
@@ -164,6 +191,17 @@ struct provider_kind {
        exist yet.  NULL: this cloud cannot. */
     void (*look)(struct provider *provider, const struct pool_address *pool, const char *instance,
                  provider_look_fn done, void *context);
+
+    /* Reads what can make it unsafe or impossible to resize the pool, and changes nothing: `found`
+       once for each finding, then `done`.  An error of `done` says that the cloud did not answer.
+       A missing permission is a finding.  NULL: the kind cannot tell. */
+    void (*inspect)(struct provider *provider, const struct pool_address *pool,
+                    provider_found_fn found, provider_done_fn done, void *context);
+
+    /* Each request that the kind sends, as its cloud names it: files of permissions are made from
+       this table, and no request is sent that has no row. */
+    const struct provider_action *actions;
+    size_t action_count;
 
     /* Reads the name of a Node's machine from its provider ID.  False: the ID is of another
        project or zone. ret_claim: how surely the machine is this pool's, more is surer; 0: it is
@@ -188,6 +226,13 @@ void provider_remove(struct provider *provider, const struct pool_address *pool,
                      const struct provider_order *order, provider_done_fn done, void *context);
 void provider_create(struct provider *provider, const struct pool_address *pool,
                      const struct provider_order *order, provider_done_fn done, void *context);
+/* Only of a kind with IDENTITY_BY_GROWTH. */
+void provider_cancel(struct provider *provider, const struct pool_address *pool,
+                     const struct provider_order *order, provider_done_fn done, void *context);
+/* Only where provider_can_inspect(). */
+bool provider_can_inspect(const struct provider *provider);
+void provider_inspect(struct provider *provider, const struct pool_address *pool,
+                      provider_found_fn found, provider_done_fn done, void *context);
 /* Only where provider_tells_host(). */
 bool provider_tells_host(const struct provider *provider);
 void provider_host(struct provider *provider, const struct pool_address *pool, const char *instance,

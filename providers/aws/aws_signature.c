@@ -3,7 +3,7 @@
  *
  * The request in its canonical form, the text that is signed, and the chain of keys.
  */
-#include "providers/aws_signature.h"
+#include "providers/aws/aws_signature.h"
 
 #include "base/crypto.h"
 #include "base/memory.h"

@@ -1,0 +1,11 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * THE table of clouds that the simulator can be.
+ */
+#include "tools/simulator/cloud/clouds.h"
+
+const struct sim_cloud *const sim_clouds[] = {
+    &sim_gcp,
+    NULL,
+};

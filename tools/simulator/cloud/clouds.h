@@ -1,0 +1,10 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The fakes of clouds, a file or more each.
+ */
+#pragma once
+
+#include "tools/simulator/model/cloud.h"
+
+extern const struct sim_cloud sim_gcp;

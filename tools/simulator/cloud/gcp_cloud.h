@@ -1,0 +1,17 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of the fake of Google Cloud share.
+ */
+#pragma once
+
+#include "tools/simulator/model/model.h"
+
+void sim_gcp_error(struct sim_answer *answer, int code, const char *reason, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+bool sim_gcp_is_authorized(struct sim_call *call);
+void sim_gcp_token(struct sim_call *call);
+void sim_gcp_metadata_token(struct sim_call *call);
+void sim_gcp_delete_instances(struct sim_call *call, struct pool *pool);
+void sim_gcp_create_instances(struct sim_call *call, struct pool *pool);
+void sim_gcp_get_operation(struct sim_call *call, const char *zone, const char *name);

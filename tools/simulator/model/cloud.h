@@ -1,0 +1,30 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the simulated world knows of a cloud.
+ */
+#pragma once
+
+#include "tools/simulator/model/model.h"
+
+/* A cloud: its wire protocol, and its names for machines.  The table is cloud/clouds.c. */
+struct sim_cloud {
+    const char *kind;     /* of `providers.NAME.kind` */
+    bool has_request_ids; /* by which it knows a repeated request */
+    /* Whether the path is one of its API's; then it is answered. */
+    bool (*answer)(struct sim_call *call);
+    /* An injected failure (429, 500, 403) in its form. */
+    void (*fail)(struct sim_call *call, int code, const char *why);
+    void (*name_machine)(struct simulator *sim, const struct pool *pool, int number,
+                         char out[SIM_NAME_SIZE]);
+    void (*name_node)(const struct machine *machine, char out[SIM_NAME_SIZE]); /* NULL: as it */
+    char *(*provider_id)(const struct machine *machine); /* the caller frees it */
+    /* As its list shows the machine; written at each change, for lists that lie. */
+    void (*print_machine)(const struct machine *machine, struct text *out);
+};
+
+extern const struct sim_cloud *const sim_clouds[]; /* NULL at the end; the first is the default */
+
+/* What `providers.NAME` or `pools.NAME` of sluice.yaml has under a key; otherwise NULL. */
+const char *sim_provider_text(const struct pool *pool, const char *key);
+const char *sim_pool_text(const struct pool *pool, const char *key);

@@ -136,8 +136,8 @@ static const struct setting victim_settings[] = {
       0, 0,
       "labels of a node that name its topology block, separated by commas; the first counts" },
     { "block_hours", SETTING_DOUBLE, offsetof(struct config_victims, block_hours), "0", 0, 1000000,
-      "GPU-hours of work that may be lost to leave one block fewer partly taken; 0: whole blocks "
-      "are preferred only among equal losses" },
+      "GPU-hours of work that sluice may lose to avoid one partly taken block; 0: whole blocks are "
+      "preferred only among equal losses" },
     { "fairness", SETTING_DOUBLE, offsetof(struct config_victims, fairness), "1", 0, 100,
       "the weight of a team's lost work is 1 + this x the team's share of all recently lost work "
       "(half-life: seven days)" },
@@ -242,7 +242,8 @@ static const struct setting queue_settings[] = {
     { "service_law", SETTING_TEXT, offsetof(struct config_queue, service_law), "", 0, 0,
       "`constant`, `exponential` or `lognormal`, whatever `service_cv` is" },
     { "service_file", SETTING_TEXT, offsetof(struct config_queue, service_file), "", 0, 0,
-      "instead of these: CSV of measured times, a column of seconds or seconds and count" },
+      "instead of `service`, `service_cv` and `service_law`: CSV of measured times, a column of "
+      "seconds or seconds and count" },
     { "service_histogram", SETTING_TEXT, offsetof(struct config_queue, service_histogram), "", 0, 0,
       "prometheus: the histogram of its times, without `_bucket`, with its labels; `sluice "
       "snapshot` measures it, and plans made from that snapshot use it instead of `service`" },
@@ -277,8 +278,9 @@ static const struct setting engine_settings[] = {
     { "tokens_law", SETTING_TEXT, ENGINE(tokens_law), "", 0, 0,
       "`constant`, `exponential` or `lognormal`, whatever `tokens_cv` is" },
     { "tokens_file", SETTING_TEXT, ENGINE(tokens_file), "", 0, 0,
-      "instead of these: CSV of requests with columns `input_tokens` and `output_tokens` (or as "
-      "public traces name them); with a column `queue` or `model`, the rows of this queue" },
+      "instead of `tokens_in`, `tokens_out`, `tokens_cv` and `tokens_law`: CSV of requests with "
+      "columns `input_tokens` and `output_tokens` (or as public traces name them); with a column "
+      "`queue` or `model`, the rows of this queue" },
     { "kv_tokens", SETTING_INT, ENGINE(kv_tokens), "0", 0, 1000000000,
       "tokens that a replica's KV cache holds: number of blocks x block size; a request takes its "
       "prompt and half of its answer; 0: only `slots` is a limit" },

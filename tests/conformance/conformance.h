@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The conformance suite: one table of cases, T1 to T61, and a stage on which a case plays.  The
+ * The conformance suite: one table of cases, T1 to T62, and a stage on which a case plays.  The
  * stage is either the simulator's Kubernetes in virtual time or a real API server; a case does not
  * know which.  It changes the world with raw requests, as other clients do, and looks at what the
  * product's own verbs make of it.

@@ -27,7 +27,8 @@ static void play(void **state)
     stage_close(stage);
 }
 
-/* A transfer on the simulator is not shown to hold by what its verbs do elsewhere. */
+/* If a whole transfer is played only on the simulator, the case's requests on real servers prove
+   only the verbs. */
 static const char *on_real(const struct conformance_case *it)
 {
     if (it->on_real)
@@ -74,10 +75,11 @@ static void the_table_is_this_one(void **state)
         "A case that needs a cloud or a whole transfer is played by the test that is named.\n\n"
         "- `yes` in the column \"real\": the whole case runs on real API servers. A test of\n"
         "  `tests/real` does that with the simulator's cloud.\n"
-        "- `verbs`: the whole transfer runs on the simulator alone, its requests on real "
-        "servers.\n\n"
+        "- `verbs`: the whole transfer runs only on the simulator. The case's single requests\n"
+        "  also run on real servers.\n\n"
         "A test checks that each named test exists.\n\n"
-        "The program writes this page from its table: `SLUICE_ACCEPT_GOLDENS=1`.\n\n"
+        "To write this page again from the table (`table.c`), run `test_conformance` with\n"
+        "`SLUICE_ACCEPT_GOLDENS=1` in the environment.\n\n"
         "| case | what | simulator | real | where else, and what was found |\n"
         "|---|---|---|---|---|\n");
     for (size_t i = 0; i < conformance_case_count; i++)
@@ -85,7 +87,7 @@ static void the_table_is_this_one(void **state)
     golden_check("conformance/README.md", out->chars);
 }
 
-/* What is said to be tested there is: the text is in the file. */
+/* The test that a case names exists: its name is in the file. */
 static void check_place(const char *id, const char *place)
 {
     const char *space = place ? strchr(place, ' ') : NULL;
@@ -101,8 +103,7 @@ static void check_place(const char *id, const char *place)
         fail_msg("%s: %s is not there", id, place);
 }
 
-/* Sixty cases in order, each of them played on the simulator; one that is played on no real server
-   says why. */
+/* All cases are there, in order, and each is played here or in an existing test. */
 static void the_table_is_right(void **state)
 {
     (void)state;

@@ -16,15 +16,17 @@ const struct conformance_case conformance_cases[] = {
       "another client taints between read and patch: the patch is refused, the node is read again, "
       "and both taints stay",
       a_stale_cordon_is_refused, ON_BOTH, NULL, NULL, NULL },
-    { "T3", "a node that a person had cordoned is as it was after the undo", a_human_cordon_stays,
-      ON_BOTH, "tests/cli/test_hazards.c the_way_back_leaves_what_others_had_said", NULL, NULL },
+    { "T3", "after the undo, a node that a person had cordoned is as it was before the transfer",
+      a_human_cordon_stays, ON_BOTH,
+      "tests/cli/test_hazards.c the_way_back_leaves_what_others_had_said", NULL, NULL },
     { "T4", "a node made again under the old name is refused by its UID",
       a_node_made_again_is_left_alone, ON_BOTH,
       "tests/cli/test_doubts.c a_node_made_again_under_the_name_is_not_ours", NULL, NULL },
     { "T5", "a taint of another autoscaler is seen", a_foreign_taint_is_seen, ON_BOTH,
       "tests/cli/test_withdrawals.c a_node_that_a_rival_claims_is_left_to_it", NULL,
-      "A node that was announced is given back; `a_node_that_a_rival_has_marked_is_not_chosen` of "
-      "tests/cli/test_doubts.c is the other half" },
+      "It plays a node that was announced before the taint: sluice gives it back. "
+      "`a_node_that_a_rival_has_marked_is_not_chosen` of tests/cli/test_doubts.c plays a node that "
+      "has the taint before the plan chooses nodes" },
     { "T6", "a pod bound after the cordon is in the list that decides whether the node is empty",
       a_late_pod_is_listed, ON_BOTH,
       "tests/cli/test_doubts.c a_pod_that_only_the_server_lists_keeps_its_node", NULL,
@@ -57,7 +59,9 @@ const struct conformance_case conformance_cases[] = {
       "The true answer is HTTP 500 with a Status, `code` 500, no `reason`, no `details`: \"This "
       "pod has more than one PodDisruptionBudget, which the eviction subresource does not "
       "support.\"" },
-    { "T13", "a budget that the controller has not seen: 429, patience of 10 s obeyed",
+    { "T13",
+      "a budget that the controller has not seen: 429 that asks for 10 s; sluice waits as long "
+      "before it asks again",
       an_unseen_budget_asks_for_patience, ON_BOTH,
       "tests/cli/test_evictions.c an_unseen_budget_is_asked_with_patience", NULL,
       "That test also plays a budget that sluice may not read" },
@@ -75,16 +79,17 @@ const struct conformance_case conformance_cases[] = {
       "budget's refusal",
       a_budget_lets_one_go, ON_BOTH,
       "tests/cli/test_evictions.c a_budget_has_one_eviction_under_way", NULL,
-      "A transfer sends none in vain: `budgets_are_asked_only_when_they_have_room` of "
-      "tests/cli/test_moves.c is beside it" },
+      "`budgets_are_asked_only_when_they_have_room` of tests/cli/test_moves.c tests that a "
+      "transfer "
+      "sends no eviction that the budget's status would refuse" },
     { "T18", "an overloaded server: plain 429 with Retry-After is not a budget",
       an_overload_is_no_budget, ON_BOTH, "tests/cli/test_gate.c one_refusal_holds_all_of_a_drain",
       NULL,
-      "`an_overloaded_server_is_left_alone_and_no_other` and "
-      "`nothing_is_asked_again_before_the_time_that_a_server_named` are beside it. On a real "
-      "server "
-      "evictions have a priority level with one seat; the answer is plain text: \"Too many "
-      "requests, please try again later.\"" },
+      "`an_overloaded_server_is_left_alone_and_no_other` of the same file tests that other "
+      "clusters "
+      "are asked as before, and `nothing_is_asked_again_before_the_time_that_a_server_named` the "
+      "length of the pause. On a real server evictions have a priority level with one seat; the "
+      "answer is plain text: \"Too many requests, please try again later.\"" },
     { "T19",
       "a webhook out of reach: 500, asked again; the pod is evicted once the webhook is gone; a "
       "policy that denies an eviction delays that pod alone",
@@ -113,13 +118,14 @@ const struct conformance_case conformance_cases[] = {
       "The transfer shows it, before its machine goes and after" },
     { "T25", "a Job's pod whose finalizer no controller takes away", a_foreign_finalizer_stays,
       ON_BOTH, "tests/cli/test_moves.c a_pod_that_is_only_to_be_counted_holds_no_drain_up", NULL,
-      "To the verbs it is T24. The real Job controller may keep `job-tracking` on pods that have "
-      "ended (`deletionGracePeriodSeconds` 0) for over a minute when four of a Job go at once: no "
-      "drain waits for that" },
+      "The single requests are tested by the same function as T24. The real Job controller may "
+      "keep "
+      "`job-tracking` on pods that have ended (`deletionGracePeriodSeconds` 0) for over a minute "
+      "when four of a Job go at once: no drain waits for that" },
     { "T26", "sluice warns of a grace longer than the whole drain", a_cut_grace_is_told_once,
       ON_BOTH, "tests/broker/test_blockers.c each_blocker_is_said_in_its_words",
       "tests/real/blockers.c what_is_said_of_a_pod_comes_true",
-      "`GraceCut` on the pod says what it was granted: "
+      "The Event `GraceCut` on the pod says how much grace the pod gets: "
       "`a_grace_beyond_the_deadline_is_cut_and_the_pod_says_so` of tests/cli/test_deadlines.c" },
     { "T27", "a dead kubelet: the machine is deleted first, then the pods and the Node",
       a_silent_node_keeps_its_pods, ON_BOTH,
@@ -131,7 +137,8 @@ const struct conformance_case conformance_cases[] = {
       an_out_of_service_node_is_let_go, ON_BOTH,
       "tests/cli/test_volumes.c a_dead_machine_lets_its_volumes_go", NULL,
       "sluice clears pods itself; the taint saves the six minutes that a volume is kept for a "
-      "kubelet. The real pod collector obeys it; a real volume was not detached" },
+      "kubelet. On real servers the pod garbage collector obeyed the taint. The detach of a real "
+      "volume was not tested" },
     /* volumes */
     { "T29", "a VolumeAttachment is waited for", attachments_are_listed, ON_BOTH,
       "tests/cli/test_volumes.c volumes_are_waited_for_until_they_are_detached", NULL, NULL },
@@ -141,19 +148,21 @@ const struct conformance_case conformance_cases[] = {
       "On a real server: a deleted attachment counts until its attacher removes the finalizer" },
     { "T31", "a VolumeAttachment of a DaemonSet's pod is ignored", a_daemons_volume_stays_with_it,
       ON_BOTH, "tests/cli/test_volumes.c volumes_that_stay_or_are_not_there_cost_nothing", NULL,
-      "On a real server: both claims are seen, only one pod has to leave, and a claim names its "
-      "volume" },
+      "On a real server: sluice sees the claim of a worker and the claim of a DaemonSet's pod. "
+      "Only "
+      "the worker must leave. A claim names its volume" },
     /* node and machine */
     { "T32", "the machine is deleted and seen gone before its Node is deleted", NULL, 0,
       "tests/simulator/test_referee.c test_each_broken_promise_is_reported",
       "tests/real/picture.c picture_check_move", "The referee watches it in every run" },
-    { "T33", "a Node that another client removed is deleted all the same",
+    { "T33", "the delete of a Node that another client has already removed counts as done",
       a_node_gone_already_is_deleted, ON_BOTH, NULL, NULL, NULL },
     { "T34", "a Node with a foreign finalizer leaves, and the transfer goes on",
       a_foreign_finalizer_of_a_node_stays, ON_BOTH, NULL, NULL, NULL },
     { "T35", "a 404 of the cloud while its list has the machine proves nothing", NULL, 0,
       "tests/cli/test_doubts.c a_machine_that_is_listed_is_not_gone", NULL,
-      "`a_list_that_lies_clears_no_node` of tests/cli/test_hazards.c is its counterpart" },
+      "`a_list_that_lies_clears_no_node` of tests/cli/test_hazards.c plays the reverse: neither a "
+      "read nor the list has a machine whose Node is Ready" },
     { "T36", "a create whose answer was lost: one machine", NULL, 0,
       "tests/cli/test_doubts.c a_machine_whose_answer_was_lost_is_the_only_one", NULL, NULL },
     { "T37",
@@ -161,16 +170,17 @@ const struct conformance_case conformance_cases[] = {
       "name and a key of its own",
       NULL, 0, "tests/cli/test_repeats.c a_machine_that_died_under_a_repeated_create_is_replaced",
       NULL,
-      "`a_machine_is_named_by_transfer_and_attempt` of tests/broker/test_transfer_record.c is the "
-      "name alone" },
+      "`a_machine_is_named_by_transfer_and_attempt` of tests/broker/test_transfer_record.c tests "
+      "only the name" },
     { "T38", "a stock-out closes the pool, and the node is made again in its old pool", NULL, 0,
       "tests/cli/test_joining.c a_stock_out_tears_no_second_wave_down", NULL,
-      "`a_node_without_room_elsewhere_is_made_again_at_home` of tests/cli/test_doubts.c is the "
-      "other half" },
+      "It plays the closed pool. `a_node_without_room_elsewhere_is_made_again_at_home` of "
+      "tests/cli/test_doubts.c plays the node that is made again" },
     { "T39", "a new machine with an old Node's name is matched by provider ID",
       a_node_is_found_by_its_machine, ON_BOTH,
       "tests/cli/test_joining.c an_old_node_of_the_same_name_is_not_taken", NULL,
-      "On a real server: no Node of the name, but of the provider ID" },
+      "On a real server: a Node of the machine's name with another provider ID is not taken; one "
+      "with the machine's provider ID is" },
     /* readiness */
     { "T40", "Ready without GPUs does not serve", gpus_are_counted_as_they_come_and_go, ON_BOTH,
       "tests/cli/test_joining.c the_taint_goes_last", "tests/real/pair.c expect_starting", NULL },
@@ -190,15 +200,17 @@ const struct conformance_case conformance_cases[] = {
     { "T45", "the service dies at any commit", NULL, 0,
       "tests/cli/test_crash.c a_death_at_any_commit_loses_nothing",
       "tests/real/two_clusters.c a_node_moves_once_whenever_the_service_dies",
-      "`a_death_among_forced_deletes_loses_nothing` is beside it: pods that a budget keeps, and "
-      "pods that do not stop. `tests/real/sigkill` does it with SIGKILL on sockets" },
+      "`a_death_among_forced_deletes_loses_nothing` of the same file does so in a move with pods "
+      "that a budget keeps and pods that do not stop. `tests/real/sigkill` does so with SIGKILL on "
+      "sockets" },
     { "T46",
       "a torn tail of the journal is cut off at a commit, and the move ends; all else that is "
       "damaged is refused",
       NULL, 0, "tests/cli/test_torn.c a_commit_that_was_torn_never_was", NULL,
-      "`commits_that_the_disk_lost_are_seen_in_the_world` is beside it. The files alone, byte by "
-      "byte: tests/broker/test_damage.c; a story that was changed: `a_changed_story_is_found` of "
-      "tests/broker/test_journal.c" },
+      "`commits_that_the_disk_lost_are_seen_in_the_world` of the same file tears the last few "
+      "commits, although the disk had confirmed them. tests/broker/test_damage.c damages the files "
+      "byte by byte. `a_changed_story_is_found` of tests/broker/test_journal.c changes or deletes "
+      "an event of the journal" },
     { "T47", "no effect is sent before its intent is on the disk", NULL, 0,
       "tests/cli/test_crash.c a_full_disk_lets_nothing_out", NULL, NULL },
     { "T48",
@@ -207,13 +219,14 @@ const struct conformance_case conformance_cases[] = {
       "does nothing more; two brokers with a journal each move no node twice",
       NULL, 0, "tests/cli/test_two_brokers.c who_lost_the_journal_does_nothing_more", NULL,
       "`a_second_process_on_one_journal_ends_at_once` and "
-      "`two_brokers_on_one_fleet_move_no_node_twice` are beside it; the store alone: "
-      "`an_older_epoch_writes_no_more` of tests/broker/test_journal.c" },
+      "`two_brokers_on_one_fleet_move_no_node_twice` of the same file test the first and the last "
+      "of these. `an_older_epoch_writes_no_more` of tests/broker/test_journal.c tests only the "
+      "store" },
     { "T49",
       "a machine of an open intent is not discarded, and a node of another broker is not chosen",
       NULL, 0, "tests/cli/test_hazards.c a_node_of_another_broker_is_not_chosen", NULL,
-      "`a_machine_that_serves_is_not_discarded` is beside it. A transfer discards only the machine "
-      "that it made itself" },
+      "`a_machine_that_serves_is_not_discarded` of the same file tests the machine. A transfer "
+      "discards only the machine that it made itself" },
     { "T50", "a list in pages holds every pod", pages_hold_every_pod, ON_BOTH,
       "tests/clusters/test_watch.c an_expired_watch_lists_again_and_drops_what_vanished", NULL,
       NULL },
@@ -222,10 +235,10 @@ const struct conformance_case conformance_cases[] = {
       "elsewhere goes on",
       NULL, 0, "tests/cli/test_outage.c an_unreachable_cluster_stands_still_and_no_other",
       "tests/real/two_clusters.c a_node_moves_once_after_a_long_outage",
-      "`an_unseen_machine_is_not_late` is beside it: the cluster that is joined. If the "
-      "broker itself was down for long: `a_long_outage_discards_no_machine` of "
-      "tests/cli/test_hazards.c. On real servers the server's process is stopped for "
-      "minutes in the middle of a drain" },
+      "`an_unseen_machine_is_not_late` of the same file plays the outage in the cluster that the "
+      "new machine joins. `a_long_outage_discards_no_machine` of tests/cli/test_hazards.c plays a "
+      "broker that was down for long. On real servers the server's process is stopped for minutes "
+      "in the middle of a drain" },
     /* gangs and more than one cluster */
     { "T52", "the nodes that touch the fewest gangs are chosen", NULL, 0,
       "tests/broker/test_victims.c the_least_work_is_lost", NULL, NULL },
@@ -245,15 +258,16 @@ const struct conformance_case conformance_cases[] = {
       a_missing_kueue_is_told_apart, ON_BOTH,
       "tests/cli/test_setpoints.c a_quota_shrinks_before_the_drain_and_grows_with_what_is_ready",
       "tests/real/kueue.c a_gang_leaves_whole_and_quota_follows_the_nodes",
-      "`what_is_reserved_has_to_fit_the_static_nodes` is beside it, and on real servers "
-      "`a_promise_that_static_nodes_cannot_keep_holds_all_nodes`" },
+      "`what_is_reserved_has_to_fit_the_static_nodes` of the same file tests reserved quotas. On "
+      "real servers `a_promise_that_static_nodes_cannot_keep_holds_all_nodes` does so" },
     { "T57",
       "50 of 500 nodes with 30 pods each are drained at once, bounded in requests, memory and "
       "turns",
       NULL, 0, "tests/cli/test_crowd.c fifty_nodes_are_drained_at_once", NULL,
       "None of 1,500 evictions is refused, 1.13 requests a pod; there is no rate to configure, but "
-      "never more than 64 evictions of a cluster at once. On a real server `tools/bench move` and "
-      "`tests/real/scale` measure" },
+      "never more than 64 evictions of a cluster at once. `tools/bench move` and "
+      "`tests/real/scale` "
+      "measure this on a real server" },
     { "T58", "a transfer is withdrawn at each step", NULL, 0,
       "tests/cli/test_withdrawals.c each_step_has_its_way_back_or_none",
       "tests/real/kueue.c a_gang_leaves_whole_and_quota_follows_the_nodes",
@@ -261,17 +275,18 @@ const struct conformance_case conformance_cases[] = {
     { "T59", "an API server's clock differs from the broker's", NULL, 0,
       "tests/cli/test_clocks.c grace_is_as_long_by_any_clock",
       "tests/real/clocks.c grace_is_as_long_by_any_clock",
-      "sluice reads the server's clock from the Date of its answers. Beside real servers it is the "
-      "service's own clock that is 90 s "
-      "ahead and 90 s behind; that the two servers differ from each other is not played there" },
+      "sluice reads the server's clock from the Date of its answers. On real servers the test sets "
+      "the service's clock 90 s ahead and 90 s behind. Two servers whose clocks differ from each "
+      "other are not tested on real servers" },
     { "T60", "the reason why a transfer waits or will wait", NULL, 0,
       "tests/broker/test_blockers.c each_blocker_is_said_in_its_words",
       "tests/real/blockers.c what_is_said_of_a_pod_comes_true",
-      "13 blockers word for word, before a move; `what_is_said_of_a_pod_comes_true` of "
-      "tests/cli/test_blocked.c reads them on a live system and sees the drain do what they say; "
-      "`a_held_transfer_says_what_holds_it` of tests/cli/test_moves.c during one. On real servers "
-      "seven of them, on eight pods of one node; a budget that has no room now, unhealthy pods, a "
-      "silent node and volumes are not among them" },
+      "It compares 13 blockers word for word, before a move. `what_is_said_of_a_pod_comes_true` of "
+      "tests/cli/test_blocked.c reads blockers in a running service, and sees the drain do what "
+      "they say. `a_held_transfer_says_what_holds_it` of tests/cli/test_moves.c checks the reason "
+      "that a transfer shows during a move. On real servers seven of the 13 are checked, on eight "
+      "pods of one node; a budget that has no room now, unhealthy pods, a silent node and volumes "
+      "are not among the seven" },
     { "T61", "a dry run of an eviction: each refusal is told apart, and nothing is evicted",
       a_dry_run_tells_and_does_nothing, ON_BOTH,
       "tests/cli/test_trials.c two_budgets_are_asked_about_a_few_for_each_node", NULL, NULL },

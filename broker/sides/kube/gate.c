@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Budget queues: evictions that wait for a disruption budget.  A budget's status is newer than our
- * count of what it spent as soon as its version changes.
+ * Budget queues: evictions that wait for a disruption budget.  When a budget's resourceVersion
+ * changes, its status includes the evictions that were counted here, and the count begins again.
  */
 #include "broker/sides/kube/gate.h"
 

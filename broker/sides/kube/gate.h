@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The budget queues of a cluster's evictions.  A limited number of evictions is under way at once,
- * one at a time for each disruption budget, and none that the budget's status would refuse.
+ * and one at a time for each disruption budget.  While a budget's status allows none, one a minute
+ * is sent all the same.
  *
  * A refusal by a budget delays the pods that it selects; an overloaded server delays its cluster;
  * no refusal delays another cluster.  The queues are not stored: after a restart a lost entry costs
@@ -25,7 +26,7 @@ void gate_free(struct gate *gate);
 
 enum gate_answer {
     GATE_OPEN,
-    GATE_WAIT,  /* ask again at the next news */
+    GATE_WAIT,  /* ask again after the next event */
     GATE_NEVER, /* the server can never evict this pod: only its deadline makes it leave */
 };
 

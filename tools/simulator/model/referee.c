@@ -142,8 +142,8 @@ void referee_zero_grace(struct simulator *sim, const struct kube_pod *pod)
 }
 
 /* A look cannot see a pod that is bound at the last moment in spite of the cordon.  A pod that
-   tolerates every taint, and comes back to the cordoned node after a predecessor was told to leave,
-   does not protect the node. */
+   tolerates every taint does not protect the node either, if it came LATE_MS or more after the
+   cordon and such a pod had been told to leave before. */
 static bool may_be_missed(const struct simulator *sim, const struct kube_node *node,
                           const struct kube_pod *pod)
 {

@@ -32,6 +32,7 @@ static void begin_list(void *context)
     if (listing->incoming)
         return;
     listing->incoming = map_new(mem_free);
+    listing->shortfall = (struct error){ 0 };
     pages_start(&listing->pages,
                 PAGES_LEAST + (int)(listing->pool.config->reservation->nodes / NODES_A_PAGE));
     listing->asked_ms = loop_now(listing->fleet->world->loop);
@@ -106,6 +107,7 @@ static void list_complete(struct listing *listing)
     listing->pool.is_known = true;
     listing->pool.began_ms = listing->asked_ms;
     listing->pool.trouble = (struct error){ 0 };
+    listing->pool.shortfall = listing->shortfall;
     evidence_of_list(listing, before);
 }
 
@@ -138,6 +140,8 @@ static void list_answered(void *context, const struct instance_page *page, const
                 instance->seen_ms = listing->asked_ms;
             map_set(listing->incoming, instance->name, instance);
         }
+        if (page->shortfall)
+            listing->shortfall = *page->shortfall;
         if (goes_on(listing, page, &endless))
             return list_next(listing, page->next);
     }
@@ -175,15 +179,8 @@ static struct cluster *open_cluster(struct world *world, const struct config *wh
 static struct provider *open_provider(struct world *world, const struct config_provider *config,
                                       struct error *err)
 {
-    struct provider *provider = NULL;
+    struct provider *provider = provider_open(world, config->kind, config->own.settings, err);
 
-    /* See enum provider_identity: a transfer finds its machine by key only. */
-    if (config->kind->identity == IDENTITY_BY_KEY)
-        provider = provider_open(world, config->kind, config->own.settings, err);
-    else
-        error_set(err, ERROR_INVALID,
-                  "machines of the kind %s carry no key, and a new one is found by nothing else",
-                  config->kind->account.name);
     if (!provider)
         error_context(err, "provider %s", config->name);
     return provider;

@@ -27,12 +27,14 @@ enum presence { PRESENCE_UNKNOWN, PRESENCE_YES, PRESENCE_NO };
  */
 struct fleet_pool {
     const struct config_pool *config;
-    struct map *instances; /* name -> struct instance */
-    bool is_known;         /* one complete list has been read */
-    int64_t began_ms;      /* when the request for the last complete list was sent: the list is at
-                              least as new as this */
-    struct error trouble;  /* of the last attempt; ERROR_NONE: it went well */
-    char doubt[320];       /* how list and Nodes contradict each other; "": they do not */
+    struct map *instances;  /* name -> struct instance */
+    bool is_known;          /* one complete list has been read */
+    int64_t began_ms;       /* when the request for the last complete list was sent: the list is at
+                               least as new as this */
+    struct error trouble;   /* of the last attempt; ERROR_NONE: it went well */
+    struct error shortfall; /* why it brings no machine that was ordered, by its last list;
+                               ERROR_NONE: it lacks none, or the cloud does not say */
+    char doubt[320];        /* how list and Nodes contradict each other; "": they do not */
 };
 
 /* Opens all clusters and providers; nothing is sent yet. */

@@ -16,7 +16,8 @@ struct listing {
     struct fleet *fleet;
     struct provider *provider; /* borrowed */
     struct timer *timer;
-    struct map *incoming; /* pages of the list under way; NULL: none is */
+    struct map *incoming;   /* pages of the list under way; NULL: none is */
+    struct error shortfall; /* of the list under way */
     struct pages pages;
     int64_t asked_ms;
     int doubts;            /* lists in a row that were not believed */

@@ -9,6 +9,7 @@
 #include "base/input/json.h"
 #include "base/text.h"
 #include "broker/transfer/effect.h"
+#include "broker/transfer/meeting.h"
 #include "broker/transfer/runner.h"
 #include "broker/transfer/side.h"
 
@@ -17,32 +18,28 @@
 enum {
     PATIENCE_MS = 4 * MINUTE_MS, /* a slot just freed may take minutes to be seen */
     SHOWS_MS = 4 * MINUTE_MS,    /* so long a machine that was accepted may be in no list */
+    GROWS_MS = 15 * MINUTE_MS,   /* likewise, of a cloud that is asked for a number of machines */
 };
+
+/* Whether the order was taken back, or there was none to take back. */
+static bool is_cancelled(const struct transfer *transfer)
+{
+    const struct effect *cancel = effect_find(transfer, &effect_cancel, transfer_order(transfer));
+
+    return cancel && !cancel->is_in_flight &&
+           (cancel->accepted_ms > 0 ||
+            (cancel->answered_ms > 0 && cancel->outcome == ERROR_CONFLICT));
+}
 
 /* Whether the cloud has no order any more that could still bring the machine.  A machine that was
    accepted but not made yet is missing in an old list, and cannot be read by its name. */
-static bool is_order_over(const struct effect *create, const struct effect *discard)
+static bool is_order_over(const struct transfer *transfer)
 {
-    return !effect_may_have_happened(create) || (discard && discard->accepted_ms > 0);
-}
+    const struct effect *create = effect_find(transfer, &effect_create, transfer_order(transfer));
+    const struct effect *discard = effect_find(transfer, &effect_discard, transfer->new_instance);
 
-/* Takes name and provider ID from the list, each once, because an effect under the name may be
-   under way.  They are not stored: until a step stores the transfer they can be read from the list
-   again. */
-static void meet(const struct runner *runner, struct transfer *transfer)
-{
-    const struct instance *machine;
-
-    if (transfer->new_instance[0] != '\0' && transfer->new_provider_id[0] != '\0')
-        return;
-    machine = fleet_machine_of_key(runner->fleet, transfer_goal(transfer), transfer->new_key);
-    if (!machine)
-        return;
-    if (transfer->new_instance[0] == '\0')
-        text_copy(transfer->new_instance, sizeof transfer->new_instance, machine->name);
-    if (machine->provider_id[0] != '\0' && text_equal(machine->name, transfer->new_instance))
-        text_copy(transfer->new_provider_id, sizeof transfer->new_provider_id,
-                  machine->provider_id);
+    return !effect_may_have_happened(create) || (discard && discard->accepted_ms > 0) ||
+           is_cancelled(transfer);
 }
 
 /* As fleet_instance(), for the machine of this attempt, under the name that the cloud gave it. */
@@ -51,7 +48,8 @@ static enum presence find_machine(struct runner *runner, struct transfer *transf
 {
     const struct config_pool *goal = transfer_goal(transfer);
 
-    meet(runner, transfer);
+    if (meeting_look(runner, transfer) < 0)
+        return PRESENCE_UNKNOWN;
     if (transfer->new_instance[0] != '\0')
         return fleet_instance(runner->fleet, goal, transfer->new_instance, since_ms, ret_instance);
     return fleet_is_listed_since(runner->fleet, goal, since_ms) ? PRESENCE_NO : PRESENCE_UNKNOWN;
@@ -76,7 +74,8 @@ static bool is_lost(const struct runner *runner, const struct transfer *transfer
 {
     int64_t seen_ms = fleet_pool(runner->fleet, transfer_goal(transfer))->began_ms;
 
-    return create->accepted_ms > 0 && seen_ms - create->accepted_ms >= SHOWS_MS;
+    return create->accepted_ms > 0 &&
+           seen_ms - create->accepted_ms >= (meeting_is_by_growth(transfer) ? GROWS_MS : SHOWS_MS);
 }
 
 /* An order whose machine never got a name cannot be cancelled by it: by then the cloud has dropped
@@ -86,8 +85,8 @@ static bool is_dropped(const struct runner *runner, const struct transfer *trans
 {
     int64_t seen_ms = fleet_pool(runner->fleet, transfer_goal(transfer))->began_ms;
 
-    return transfer->new_instance[0] == '\0' && create->answered_ms > 0 &&
-           seen_ms - create->answered_ms >= SHOWS_MS;
+    return transfer->new_instance[0] == '\0' && !meeting_is_by_growth(transfer) &&
+           create->answered_ms > 0 && seen_ms - create->answered_ms >= SHOWS_MS;
 }
 
 /* Whether no work runs on the machine of a failed attempt, by a direct read right before its
@@ -100,37 +99,60 @@ static bool is_idle(struct runner *runner, struct transfer *transfer)
     return side_target(runner, transfer)->is_idle(runner, transfer, since_ms);
 }
 
+/* When the machine of a failed attempt was last asked for or asked to go: only a later list tells
+   whether it is there. */
+static int64_t changed_ms(const struct transfer *transfer)
+{
+    const struct effect *effects[] = {
+        effect_find(transfer, &effect_create, transfer_order(transfer)),
+        effect_find(transfer, &effect_cancel, transfer_order(transfer)),
+        effect_find(transfer, &effect_discard, transfer->new_instance),
+    };
+    int64_t since_ms = transfer->step_began_ms;
+
+    for (size_t i = 0; i < COUNT_OF(effects); i++)
+        if (effects[i] && effects[i]->answered_ms > since_ms)
+            since_ms = effects[i]->answered_ms;
+    return since_ms;
+}
+
+/* Takes the order back whose machine has no name: by growth nothing else ends it. */
+static void cancel(struct runner *runner, struct transfer *transfer)
+{
+    const struct effect *create = effect_find(transfer, &effect_create, transfer_order(transfer));
+    struct effect_target target = { .object = transfer_order(transfer) };
+
+    if (meeting_is_by_growth(transfer) && effect_may_have_happened(create) && !create->is_in_flight)
+        effect_ask(runner, transfer, &effect_cancel, &target,
+                   fleet_pool(runner->fleet, transfer_goal(transfer))->began_ms);
+}
+
 /* Removes the machine of a failed attempt; STEP_DONE when it is provably gone. */
 static enum verdict discard(struct runner *runner, struct transfer *transfer)
 {
     const struct config_pool *goal = transfer_goal(transfer);
     const struct effect *create = effect_find(transfer, &effect_create, transfer_order(transfer));
-    const struct effect *effect = effect_find(transfer, &effect_discard, transfer->new_instance);
-    struct effect_target target = { .object = transfer->new_instance };
     int64_t began_ms = fleet_pool(runner->fleet, goal)->began_ms;
-    int64_t since_ms = transfer->step_began_ms;
+    struct effect_target target = { .object = transfer->new_instance };
     enum presence presence;
 
     require(transfer->is_discarding);
-    if (create && create->answered_ms > since_ms)
-        since_ms = create->answered_ms;
-    if (effect && effect->answered_ms > since_ms)
-        since_ms = effect->answered_ms;
     transfer_wait_for(transfer, "machine %s, which failed, to be gone", transfer_machine(transfer));
     fleet_refresh(runner->fleet, goal);
 
-    presence = find_machine(runner, transfer, since_ms, NULL);
+    presence = find_machine(runner, transfer, changed_ms(transfer), NULL);
     if (presence == PRESENCE_UNKNOWN)
         return STEP_WAIT;
     if (presence == PRESENCE_NO && create && create->is_in_flight)
         return STEP_WAIT;
     if (presence == PRESENCE_NO &&
-        (is_order_over(create, effect) || is_dropped(runner, transfer, create)))
+        (is_order_over(transfer) || is_dropped(runner, transfer, create)))
         return STEP_DONE;
     if (transfer->new_instance[0] == '\0')
-        return STEP_WAIT;
-    if (effect_may_be_sent(runner, transfer, &effect_discard, transfer->new_instance, began_ms) &&
-        is_idle(runner, transfer))
+        cancel(runner, transfer);
+    else if (effect_may_be_sent(runner, transfer, &effect_discard, transfer->new_instance,
+                                began_ms) &&
+             is_idle(runner, transfer))
         effect_ask(runner, transfer, &effect_discard, &target, began_ms);
     return STEP_WAIT;
 }
@@ -186,19 +208,48 @@ static bool is_serving(const struct runner *runner, const struct transfer *trans
     return node && node->is_ready && !node->is_leaving;
 }
 
+/* Asks for the machine.  Twice the same number is one order only while nothing else changes the
+   pool, so that by growth an order that was accepted is not repeated.  NULL: it may not be sent
+   yet. */
+static const struct effect *ask(struct runner *runner, struct transfer *transfer)
+{
+    struct effect_target target = { .object = transfer_order(transfer) };
+    const struct effect *effect = effect_find(transfer, &effect_create, target.object);
+
+    if (effect && effect->accepted_ms > 0 && meeting_is_by_growth(transfer))
+        return effect;
+    if (!meeting_is_prepared(runner, transfer))
+        return NULL;
+    return effect_ask(runner, transfer, &effect_create, &target,
+                      fleet_pool(runner->fleet, transfer_goal(transfer))->began_ms);
+}
+
+/* Why the order brings no machine, as far as the cloud says. */
+static struct error trouble_of(const struct runner *runner, const struct transfer *transfer,
+                               const struct effect *effect)
+{
+    struct error trouble = { 0 };
+
+    if (effect->outcome == ERROR_NONE)
+        return meeting_is_by_growth(transfer)
+                   ? fleet_pool(runner->fleet, transfer_goal(transfer))->shortfall
+                   : trouble;
+    error_set(&trouble,
+              effect->outcome == ERROR_UNKNOWN_OUTCOME ? ERROR_TRANSIENT : effect->outcome, "%s",
+              effect->text);
+    return trouble;
+}
+
 /* Orders the machine, or continues an order of several exchanges. made: the progress so far; NULL:
    none. */
 static enum verdict order(struct runner *runner, struct transfer *transfer,
                           const struct instance *made)
 {
-    const struct config_pool *goal = transfer_goal(transfer);
-    struct effect_target target = { .object = transfer_order(transfer) };
-    const struct effect *effect = effect_ask(runner, transfer, &effect_create, &target,
-                                             fleet_pool(runner->fleet, goal)->began_ms);
-    struct error trouble = { 0 };
+    const struct effect *effect = ask(runner, transfer);
+    struct error trouble;
     enum verdict verdict;
 
-    if (effect->is_in_flight || effect->answered_ms == 0)
+    if (!effect || effect->is_in_flight || effect->answered_ms == 0)
         return STEP_WAIT;
     if (!made && is_lost(runner, transfer, effect)) {
         transfer_wait_for(transfer,
@@ -206,10 +257,7 @@ static enum verdict order(struct runner *runner, struct transfer *transfer,
                           transfer_machine(transfer), transfer->attempt);
         return STEP_BACK;
     }
-    if (effect->outcome != ERROR_NONE)
-        error_set(&trouble,
-                  effect->outcome == ERROR_UNKNOWN_OUTCOME ? ERROR_TRANSIENT : effect->outcome,
-                  "%s", effect->text);
+    trouble = trouble_of(runner, transfer, effect);
     verdict = look_at_trouble(runner, transfer, &trouble);
     if (effect->outcome != ERROR_NONE)
         transfer_tells(transfer, effect);
@@ -233,7 +281,8 @@ enum verdict step_acquire(struct runner *runner, struct transfer *transfer)
     transfer_wait_for(transfer, "machine %s to run in pool %s", transfer_machine(transfer),
                       goal->name);
     fleet_refresh(runner->fleet, goal);
-    meet(runner, transfer);
+    if (meeting_look(runner, transfer) < 0)
+        return STEP_WAIT;
     if (is_serving(runner, transfer))
         return STEP_DONE;
     switch (find_machine(runner, transfer, transfer->step_began_ms, &instance)) {
@@ -260,5 +309,7 @@ bool acquire_is_out_of_stock(const struct runner *runner, const struct transfer 
     if (transfer->state != TRANSFER_LIVE || transfer->step != STEP_ACQUIRE)
         return false;
     return (instance && instance->trouble.kind == ERROR_NO_CAPACITY) ||
+           (!instance && meeting_is_by_growth(transfer) &&
+            pool->shortfall.kind == ERROR_NO_CAPACITY) ||
            (effect && effect->answered_ms > 0 && effect->outcome == ERROR_NO_CAPACITY);
 }

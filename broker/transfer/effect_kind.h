@@ -64,6 +64,8 @@ struct effect_kind {
 extern const struct effect_kind effect_remove;  /* the cloud deletes the machine and shrinks the
                                                    pool */
 extern const struct effect_kind effect_create;  /* the cloud grows the pool by our machine */
+extern const struct effect_kind effect_cancel;  /* the cloud takes back an order without a machine
+                                                 */
 extern const struct effect_kind effect_discard; /* the cloud deletes a machine of ours that never
                                                    served */
 extern const struct effect_kind *const effect_machine_kinds[]; /* NULL at the end */

@@ -58,6 +58,18 @@ static void create(const struct intent *intent)
                     answered, effect);
 }
 
+static void cancel(const struct intent *intent)
+{
+    struct effect *effect = intent->effect;
+    const struct config_pool *goal = transfer_goal(effect->transfer);
+    const struct provider_order order = { .request_key = intent->name,
+                                          .request_id = effect->request_id,
+                                          .progress = effect->progress };
+
+    provider_cancel(fleet_provider(effect->runner->fleet, goal), goal->own.settings, &order,
+                    answered, effect);
+}
+
 static void delete_machine(struct effect *effect, const struct config_pool *pool, const char *bound)
 {
     const struct provider_order order = { .instance = effect->object,
@@ -107,6 +119,15 @@ static bool is_of_another(const struct intent *intent, struct error *err)
     return true;
 }
 
+/* The order has met its machine. */
+static bool has_come(const struct intent *intent, struct error *err)
+{
+    if (intent->effect->transfer->new_instance[0] == '\0')
+        return false;
+    error_set(err, ERROR_TRANSIENT, "not sent: the machine has come");
+    return true;
+}
+
 const struct effect_kind effect_remove = {
     .name = "remove",
     .first = STEP_RELEASE,
@@ -127,6 +148,17 @@ const struct effect_kind effect_create = {
     .send = create,
 };
 
+/* ERROR_CONFLICT is an answer of its own: there is nothing to take back, so that the machine may
+   have come. */
+const struct effect_kind effect_cancel = {
+    .name = "cancel",
+    .first = STEP_ACQUIRE,
+    .last = STEP_ACQUIRE,
+    .prepare = prepare_create,
+    .send = cancel,
+    .is_overtaken = has_come,
+};
+
 const struct effect_kind effect_discard = {
     .name = "discard",
     .first = STEP_ACQUIRE,
@@ -138,8 +170,5 @@ const struct effect_kind effect_discard = {
 };
 
 const struct effect_kind *const effect_machine_kinds[] = {
-    &effect_remove,
-    &effect_create,
-    &effect_discard,
-    NULL,
+    &effect_remove, &effect_create, &effect_cancel, &effect_discard, NULL,
 };

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 
 struct effect;
+struct newcomers;
 struct side;
 
 struct runner {
@@ -31,6 +32,7 @@ struct runner {
     ARRAY(struct transfer *) transfers; /* live ones, and those that ended lately; oldest first */
     struct lead_book *leads;
     struct attempts *attempts;
+    struct newcomers *newcomers;
     ARRAY(struct intent) intents; /* of the turn under way */
     struct notice_counts notices;
     struct {

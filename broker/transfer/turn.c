@@ -9,6 +9,7 @@
 #include "broker/transfer/effect.h"
 #include "broker/transfer/host.h"
 #include "broker/transfer/lateness.h"
+#include "broker/transfer/newcomers.h"
 #include "broker/transfer/notice.h"
 #include "broker/transfer/runner.h"
 #include "broker/transfer/side.h"
@@ -366,12 +367,14 @@ struct runner *runner_open(const struct runner_setup *setup, struct error *err)
     runner->epoch = setup->epoch;
     runner->leads = lead_book_new(setup->config);
     runner->attempts = attempts_new(setup->config);
+    runner->newcomers = newcomers_new(setup->config);
     sides_open(runner, setup->sides);
     runner->timer = timer_new(world->loop, tick, runner);
     if (journal_load(world->journal, "transfer", load_transfer, runner, err) < 0 ||
         lead_book_load(runner->leads, world->journal, err) < 0 ||
-        attempts_load(runner->attempts, world->journal, err) < 0 || notice_load(runner, err) < 0 ||
-        sides_load(runner, err) < 0 || effect_load(runner, err) < 0)
+        attempts_load(runner->attempts, world->journal, err) < 0 ||
+        newcomers_load(runner->newcomers, world->journal, err) < 0 ||
+        notice_load(runner, err) < 0 || sides_load(runner, err) < 0 || effect_load(runner, err) < 0)
         return NULL;
     runner_wake(runner);
     return steal(&runner);
@@ -387,6 +390,7 @@ void runner_close(struct runner *runner)
     array_clear(&runner->transfers);
     lead_book_free(runner->leads);
     attempts_free(runner->attempts);
+    newcomers_free(runner->newcomers);
     sides_close(runner);
     mem_free(runner);
 }

@@ -42,7 +42,6 @@ static void free_place(void *context)
 {
     struct growth_place *place = context;
 
-    require(!place->first);
     array_clear(&place->plans);
     mem_free(place);
 }

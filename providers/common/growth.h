@@ -34,7 +34,7 @@ struct growth_turn {
 };
 
 struct growth *growth_new(void) __attribute__((returns_nonnull, warn_unused_result));
-/* No turn waits any more. */
+/* Turns that still wait are never called: their owner frees them too. */
 void growth_free(struct growth *growth);
 
 /* Waits for the turn at this place; ready() may be called within.  place: any text that is the same

@@ -74,6 +74,7 @@ static void each_effect_has_its_steps(void **state)
         { &kube_effect_fence, "......c...", false },
         { &kube_effect_clear_node, "......c...", false },
         { &effect_create, ".......a..", false },
+        { &effect_cancel, ".......a..", false },
         { &effect_discard, ".......a..", false },
         { &kube_effect_discard_node, ".......a..", false },
         { &kube_effect_welcome, "........jh", false },

@@ -151,33 +151,6 @@ static void a_project_by_its_number_is_the_same(void **state)
     close_yard(rehearsal);
 }
 
-static void take_provider(void *context, const char *kind, const char *path,
-                          const struct error *err)
-{
-    (void)path;
-    if (text_equal(kind, "provider") && err->kind != ERROR_NONE)
-        *(struct error *)context = *err;
-}
-
-/* A kind whose new machines could not be told from others is refused, not run: by the service, and
-   before it by who checks the configuration. */
-static void a_kind_without_keys_is_refused(void **state)
-{
-    owned(test_folder) char *folder = test_folder_new();
-    struct http way;
-    struct rehearsal *rehearsal = yard_world_at_rest(&yard_mute_kind, folder, &way);
-    struct error checked = { 0 };
-    struct error err = { 0 };
-
-    (void)state;
-    fleet_check(&rehearsal->world, rehearsal->config, take_provider, &checked);
-    assert_string_equal(checked.text, "provider lots: machines of the kind yard-mute carry no key, "
-                                      "and a new one is found by nothing else");
-    assert_int_equal(rehearsal_start(rehearsal, &err), -1);
-    assert_string_equal(err.text, checked.text);
-    close_yard(rehearsal);
-}
-
 static void sweep_yard(struct yard_play play)
 {
     int64_t commits = play_yard(&play).commits;
@@ -217,7 +190,6 @@ int main(void)
         cmocka_unit_test(what_was_seen_long_ago_frees_nothing),
         cmocka_unit_test(an_old_word_is_no_proof_that_a_box_left),
         cmocka_unit_test(a_project_by_its_number_is_the_same),
-        cmocka_unit_test(a_kind_without_keys_is_refused),
         cmocka_unit_test(a_death_at_any_commit_orders_one_box),
         cmocka_unit_test(a_death_at_any_commit_parks_one_box),
         cmocka_unit_test(a_death_at_any_commit_parks_one_box_in_two_exchanges),

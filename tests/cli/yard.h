@@ -15,6 +15,8 @@
 #include "providers/common/provider.h"
 #include "tests/cli/dying.h"
 
+#include <stdlib.h>
+
 enum { YARD_BOXES = 64, YARD_ANSWER_MS = 20 };
 
 /* The cloud: one for the test, as there is one world. */
@@ -45,6 +47,8 @@ static struct {
     int64_t age_ms;      /* how long ago the yard saw its boxes; 0: just now */
     const char *project; /* in what its list calls the Nodes; NULL: as the Nodes do */
     bool asks_twice;     /* a box is released in two exchanges: retire, then release */
+    int wanted;          /* boxes that it keeps itself at, of the kind that is told a number */
+    bool is_sold_out;    /* no box comes */
     bool lies_parked;    /* its list shows each box that was started as parked */
     struct yard_fault fault;
     int met; /* requests that the fault's verb fits */
@@ -82,6 +86,16 @@ static inline void yard_open(struct rehearsal *rehearsal)
     yard.rehearsal = rehearsal;
     for (size_t i = 0; i < yard_lot()->machines.count; i++)
         yard_add(yard_lot()->machines.items[i]->name, "");
+    yard.wanted = (int)yard.count;
+}
+
+static inline int yard_present(void)
+{
+    int present = 0;
+
+    for (size_t i = 0; i < yard.count; i++)
+        present += !yard.boxes[i].is_parked;
+    return present;
 }
 
 static inline const char *yard_state(const struct yard_box *box, const struct machine *machine)
@@ -108,7 +122,38 @@ static inline json_t *yard_list(void)
 
     for (size_t i = 0; i < yard.count; i++)
         json_array_append_new(boxes, yard_show(&yard.boxes[i], yard.lies_parked));
-    return json_make("{so}", "boxes", boxes);
+    return json_make("{so sb}", "boxes", boxes, "short",
+                     yard.is_sold_out && yard.wanted > yard_present());
+}
+
+/* Boxes come until there are as many as it keeps itself at. */
+static inline void yard_fill(void)
+{
+    while (!yard.is_sold_out && yard_present() < yard.wanted) {
+        owned(chars) char *name = text_format("box-%zu", yard.count);
+
+        yard_add(name, "");
+        sim_machine_start(
+            yard.rehearsal->simulator,
+            sim_machine_new(yard.rehearsal->simulator, (struct pool *)(uintptr_t)yard_lot(), name));
+    }
+}
+
+static inline json_t *yard_size(void)
+{
+    return json_make("{si si}", "wanted", yard.wanted, "present", yard_present());
+}
+
+/* Fewer than there are would take any box: no client may ask for that. */
+static inline json_t *yard_resize(int to)
+{
+    assert_true(to >= yard_present());
+    referee_resize_pool(yard.rehearsal->simulator, yard_lot(),
+                        yard_lot()->target + (to - yard.wanted));
+    yard.starts += to - yard.wanted;
+    yard.wanted = to;
+    yard_fill();
+    return yard_size();
 }
 
 /* Twice the same key is the same box. */
@@ -148,6 +193,7 @@ static inline json_t *yard_release(const char *name, const char *request_id, con
         return NULL;
     if (yard.asks_twice && !text_equal(next, "retired"))
         return json_make("{ss ss}", "name", name, "next", "retired");
+    yard.wanted -= !box->is_parked;
     box->is_parked = true;
     if (machine && machine->state != MACHINE_STOPPING) {
         referee_delete_instance(yard.rehearsal->simulator, machine, request_id);
@@ -170,6 +216,7 @@ static inline json_t *yard_answer(const char *url)
     owned(chars) char *name = url_query(url, "name");
     owned(chars) char *id = url_query(url, "id");
     owned(chars) char *next = url_query(url, "next");
+    owned(chars) char *to = url_query(url, "to");
 
     if (strstr(url, "/yard/reserve"))
         return yard_reserve(key);
@@ -177,6 +224,10 @@ static inline json_t *yard_answer(const char *url)
         return yard_start(name, id);
     if (strstr(url, "/yard/box"))
         return yard_read(name);
+    if (strstr(url, "/yard/size"))
+        return yard_size();
+    if (strstr(url, "/yard/resize"))
+        return yard_resize(atoi(to));
     return strstr(url, "/yard/release") ? yard_release(name, id, next) : yard_list();
 }
 

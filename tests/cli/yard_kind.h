@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The yard (yard.h) as kinds of providers: `yard` as it is, `yard-by-name`, which can read one box
- * by its name, and `yard-mute`, whose boxes carry no key.
+ * by its name, and `yard-mute` (yard_mute.h), which takes only a number and shows no key.
  */
 #pragma once
 
@@ -26,6 +26,8 @@ struct yard_provider {
     struct world *world;
     const char *base;
     struct yard_call *first;
+    struct growth *growth;           /* of yard-mute */
+    struct yard_mute_call *resizing; /* likewise */
 };
 
 struct yard_call {
@@ -80,6 +82,12 @@ static inline void yard_finish_list(const struct yard_call *call, const json_t *
     json_array_foreach(json_object_get(body, "boxes"), at, box)
         yard_read_box(box, array_add(&instances));
     struct instance_page page = { .items = instances.items, .count = instances.count };
+    struct error shortfall = { 0 };
+
+    if (json_is_true(json_object_get(body, "short"))) {
+        error_set(&shortfall, ERROR_NO_CAPACITY, "the yard is sold out");
+        page.shortfall = &shortfall;
+    }
 
     call->listed(call->context, &page, NULL);
     array_clear(&instances);
@@ -274,19 +282,13 @@ static const struct setting yard_pool_settings[] = {
                   .count = COUNT_OF(yard_pool_settings),                                           \
                   .size = sizeof(struct yard_pool) },                                              \
         .place_key = "lot", .identity = by, .set_zone = yard_kind_zone,                            \
-        .print_place = yard_kind_place, .close = yard_kind_close, .list = yard_kind_list,          \
-        .remove = yard_kind_remove, .create = yard_kind_create,                                    \
+        .print_place = yard_kind_place, .list = yard_kind_list, .remove = yard_kind_remove,        \
         .read_provider_id = yard_kind_read_id, __VA_ARGS__                                         \
     }
 
-const struct provider_kind yard_kind = YARD_KIND("yard", IDENTITY_BY_KEY, .open = yard_kind_open);
+const struct provider_kind yard_kind = YARD_KIND("yard", IDENTITY_BY_KEY, .open = yard_kind_open,
+                                                 .create = yard_kind_create,
+                                                 .close = yard_kind_close);
 const struct provider_kind yard_by_name_kind = YARD_KIND(
-    "yard-by-name", IDENTITY_BY_KEY, .open = yard_by_name_open, .look = yard_kind_look);
-
-const struct provider_kind yard_mute_kind = YARD_KIND("yard-mute", IDENTITY_BY_GROWTH,
-                                                      .open = yard_kind_open);
-
-/* Instead of the product's table (providers/kinds.c), which is then not linked. */
-const struct provider_kind *const provider_kinds[] = { &gcp_kind, &yard_kind, &yard_by_name_kind,
-                                                       &yard_mute_kind };
-const size_t provider_kind_count = COUNT_OF(provider_kinds);
+    "yard-by-name", IDENTITY_BY_KEY, .open = yard_by_name_open, .look = yard_kind_look,
+    .create = yard_kind_create, .close = yard_kind_close);

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "tests/cli/yard_kind.h"
+#include "tests/cli/yard_mute.h"
 
 static inline char *replaced(const char *text, const char *old, const char *new)
 {

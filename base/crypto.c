@@ -229,3 +229,17 @@ int crypto_sign_rs256(const char *key_pem, const void *bytes, size_t size, struc
     text_add_bytes(out, signature, length);
     return 0;
 }
+
+bool crypto_verify_rs256(const char *key_pem, const void *bytes, size_t size, const void *signature,
+                         size_t signature_size)
+{
+    owned(pkey) EVP_PKEY *key = read_key(key_pem, NULL);
+    owned(digest) EVP_MD_CTX *digest = EVP_MD_CTX_new();
+    bool is_right;
+
+    require(digest);
+    is_right = key && EVP_DigestVerifyInit(digest, NULL, EVP_sha256(), NULL, key) == 1 &&
+               EVP_DigestVerify(digest, signature, signature_size, bytes, size) == 1;
+    ERR_clear_error();
+    return is_right;
+}

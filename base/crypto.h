@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { SHA256_SIZE = 32, SHA256_TEXT_SIZE = 65 };
@@ -41,3 +42,7 @@ struct text *crypto_decode_base64(const char *chars, struct error *err)
 /* RSASSA-PKCS1-v1_5 with SHA-256 by a PEM private key; appends the raw signature to `out`. */
 int crypto_sign_rs256(const char *key_pem, const void *bytes, size_t size, struct text *out,
                       struct error *err) __attribute__((warn_unused_result));
+
+/* Whether the signature is of these bytes, by the public half of a PEM private key. */
+bool crypto_verify_rs256(const char *key_pem, const void *bytes, size_t size, const void *signature,
+                         size_t signature_size);

@@ -119,6 +119,10 @@ void http_cancel(struct http *http, struct http_exchange *exchange);
 /* Ends all exchanges without calling `done`.  Not from inside `done` or a chunk function. */
 void http_free(struct http *http);
 
+/* Whether requests may be sent there: https, or plain http to this machine or to a cloud's metadata
+   server. 0 or -1: ERROR_INVALID. */
+int http_check_url(const char *url, struct error *err) __attribute__((warn_unused_result));
+
 /* Whether the permissions of a unix socket deny us access: -1, ERROR_DENIED with its owner and the
    remedy. 0: they do not, whatever else may be wrong with it. */
 int http_socket_check(const char *path, struct error *err) __attribute__((warn_unused_result));

@@ -117,6 +117,14 @@ int http_target_read(const struct http_request *request, struct http_target *ret
     return 0;
 }
 
+int http_check_url(const char *url, struct error *err)
+{
+    const struct http_request request = { .url = url };
+    owned(http_target) struct http_target target = { 0 };
+
+    return http_target_read(&request, &target, err);
+}
+
 void http_target_clear(struct http_target *target)
 {
     mem_free(target->url);

@@ -150,7 +150,7 @@ static const struct setting own_settings[] = {
     SOURCE_SETTING(endpoint, SETTING_URL, "", SOURCE_ENDPOINT_HELP),
     SOURCE_SETTING(query, SETTING_TEXT, "", "the filter; absent: `$arrivals`"),
     SOURCE_SETTING(credentials, SETTING_PATH, "",
-                   "path of a service account's key; absent: the metadata server"),
+                   "path of a file of credentials; absent: Google's own search order"),
     SOURCE_SETTING(metadata, SETTING_URL, "",
                    "URL of the metadata server; absent: the cloud's own"),
     SOURCE_SETTING(project, SETTING_TEXT, NULL, "the project"),

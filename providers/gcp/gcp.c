@@ -255,15 +255,22 @@ static void on_token(struct gcp_waiter *waiter, const char *token, const struct 
         { "Authorization", bearer },
         { "Accept", "application/json" },
         { "User-Agent", "sluice/" SLUICE_VERSION },
-        { "Content-Type", "application/json" },
+        { NULL, NULL },
+        { NULL, NULL },
     };
+    size_t header_count = 3;
     size_t body_size = strlen(call->body);
+    const char *payer = gcp_token_quota_project(call->gcp->token);
+    if (body_size > 0)
+        headers[header_count++] = (struct http_header){ "Content-Type", "application/json" };
+    if (payer)
+        headers[header_count++] = (struct http_header){ "x-goog-user-project", payer };
     struct http_request request = {
         .method = call->hosted || call->looked ? HTTP_GET : HTTP_POST,
         .priority = call->is_mutation ? HTTP_RECLAIM : HTTP_POLL,
         .url = call->url,
         .headers = headers,
-        .header_count = body_size > 0 ? COUNT_OF(headers) : COUNT_OF(headers) - 1,
+        .header_count = header_count,
         .body = call->body,
         .body_size = body_size,
         .is_mutation = call->is_mutation,
@@ -423,9 +430,10 @@ static const struct setting account_settings[] = {
     { "endpoint", SETTING_URL, offsetof(struct gcp_account, endpoint), "", 0, 0,
       "URL of the API; absent: the cloud's own" },
     { "credentials", SETTING_PATH, offsetof(struct gcp_account, whose.credentials), "", 0, 0,
-      "path of a service account's key; absent: the metadata server" },
+      "path of a file of credentials: a service account's key, an authorized user, an external "
+      "account; absent: Google's own search order, unless `metadata` is set" },
     { "metadata", SETTING_URL, offsetof(struct gcp_account, whose.metadata), "", 0, 0,
-      "URL of the metadata server; absent: the cloud's own" },
+      "URL of the metadata server, which gives the token then; absent: the cloud's own" },
 };
 
 static const struct setting pool_settings[] = {

@@ -1,23 +1,18 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Access tokens of Google: from a service account's key (a signed assertion is exchanged) or from
- * the metadata server.  One fetch at a time; callers that ask meanwhile wait for it, up to a limit.
+ * Access tokens of Google, for any credentials of gcp_credentials.h.  One fetch at a time, of one
+ * or more exchanges; callers that ask meanwhile wait for it, up to a limit.
  */
 #pragma once
 
 #include "base/error.h"
 #include "base/world/world.h"
+#include "providers/gcp/gcp_credentials.h"
 
 #include <stdbool.h>
 
 struct gcp_token;
-
-/* The identity to get a token for.  Texts are borrowed while gcp_token_new() runs. */
-struct gcp_identity {
-    const char *credentials; /* path of a service account's key; NULL: the metadata server */
-    const char *metadata;    /* overrides the metadata server's URL; NULL: its own */
-};
 
 /* Embedded in whatever waits. */
 struct gcp_waiter {
@@ -27,7 +22,7 @@ struct gcp_waiter {
     void (*ready)(struct gcp_waiter *waiter, const char *token, const struct error *err);
 };
 
-/* Reads the key file; nothing is sent yet. */
+/* Reads the file of credentials; nothing is sent yet. */
 struct gcp_token *gcp_token_new(struct world *world, const struct gcp_identity *whose,
                                 struct error *err) __attribute__((warn_unused_result));
 void gcp_token_free(struct gcp_token *token);
@@ -41,3 +36,6 @@ void gcp_token_forget(struct gcp_token *token, struct gcp_waiter *waiter);
 
 /* The cloud refused this token: the next caller gets a new one. */
 void gcp_token_reject(struct gcp_token *token, const char *refused);
+
+/* The project that pays for requests, for the header x-goog-user-project; NULL: none is named. */
+const char *gcp_token_quota_project(const struct gcp_token *token);

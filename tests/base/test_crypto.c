@@ -132,6 +132,10 @@ static void signs_so_that_the_public_key_verifies(void **state)
     assert_int_equal(EVP_DigestVerify(digest, (const unsigned char *)signature->chars,
                                       signature->length, (const unsigned char *)"message", 7),
                      1);
+    assert_true(crypto_verify_rs256(pem, "message", 7, signature->chars, signature->length));
+    assert_false(crypto_verify_rs256(pem, "massage", 7, signature->chars, signature->length));
+    assert_false(crypto_verify_rs256(pem, "message", 7, signature->chars, 255));
+    assert_false(crypto_verify_rs256("", "message", 7, signature->chars, signature->length));
     EVP_MD_CTX_free(digest);
     EVP_PKEY_free(key);
 }

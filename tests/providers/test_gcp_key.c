@@ -158,8 +158,12 @@ static void keys_that_are_refused(void **state)
         const char *file;
         const char *want;
     } cases[] = {
-        { "{}", "expected a key of type \"service_account\", found \"\"" },
-        { "{\"type\":\"authorized_user\"}", "found \"authorized_user\"" },
+        { "{}", "expected credentials of type \"service_account\", \"authorized_user\" or "
+                "\"external_account\", found \"\"" },
+        { "{\"type\":\"password\"}", "found \"password\"" },
+        { "{\"type\":\"service_account\",\"client_email\":\"e\",\"private_key\":\"k\","
+          "\"private_key_id\":\"i\",\"token_uri\":\"http://oauth2.example/token\"}",
+          "plain http is refused for oauth2.example" },
         { "{\"type\":\"service_account\"}", "client_email" },
         { "{\"type\":\"service_account\",\"client_email\":\"e\"}", "private_key" },
         { "{\"type\":\"service_account\",\"client_email\":\"e\",\"private_key\":\"k\","

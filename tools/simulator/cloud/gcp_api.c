@@ -298,6 +298,10 @@ static void answer_at(struct sim_call *call, size_t at)
 
     if (count == 1 && text_equal(items[0], "token"))
         sim_gcp_token(call);
+    else if (count == 2 && text_equal(items[0], "v1") && text_equal(items[1], "token"))
+        sim_gcp_federate(call);
+    else if (count == 5 && text_equal(items[0], "v1") && text_equal(items[3], "serviceAccounts"))
+        sim_gcp_impersonate(call, items[4]);
     else if (count == 6 && text_equal(items[0], "computeMetadata") &&
              text_equal(items[2], "instance") && text_equal(items[5], "token"))
         sim_gcp_metadata_token(call);

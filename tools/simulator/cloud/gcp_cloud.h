@@ -10,7 +10,13 @@
 void sim_gcp_error(struct sim_answer *answer, int code, const char *reason, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 bool sim_gcp_is_authorized(struct sim_call *call);
+/* gcp_token.c; type: what kind of token it is, where the exchange says so; otherwise NULL */
+void sim_gcp_grant(struct sim_call *call, const char *type);
+void sim_gcp_grant_until(struct sim_call *call, int64_t life_ms); /* as generateAccessToken */
+/* gcp_grants.c; account: "EMAIL:generateAccessToken" */
 void sim_gcp_token(struct sim_call *call);
+void sim_gcp_federate(struct sim_call *call);
+void sim_gcp_impersonate(struct sim_call *call, const char *account);
 void sim_gcp_metadata_token(struct sim_call *call);
 void sim_gcp_delete_instances(struct sim_call *call, struct pool *pool);
 void sim_gcp_create_instances(struct sim_call *call, struct pool *pool);

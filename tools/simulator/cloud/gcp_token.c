@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Access tokens: by a signed assertion, or from the metadata server.  They last an hour.
+ * Access tokens: each lasts an hour, or as long as was asked for.  The metadata server hands them
+ * out; the other ways to get one are in gcp_grants.c.
  */
 #include "tools/simulator/cloud/gcp_cloud.h"
 
@@ -14,7 +15,7 @@ struct token {
     char chars[64];
 };
 
-static struct token *issue(struct simulator *sim)
+static struct token *issue(struct simulator *sim, int64_t life_ms)
 {
     struct token *token = mem_new(sizeof *token);
     char tail[17];
@@ -22,17 +23,16 @@ static struct token *issue(struct simulator *sim)
     random_hex(&sim->names, tail, sizeof tail);
     snprintf(token->chars, sizeof token->chars, "ya29.sim-%" PRIu64 "-%s", ++sim->token_count,
              tail);
-    token->ends_ms = sim_now(sim) + TOKEN_MS;
+    token->ends_ms = sim_now(sim) + life_ms;
     map_set(sim->tokens, token->chars, token);
     return token;
 }
 
-static void answer_token(struct sim_call *call, const struct token *token)
+static json_t *token_body(const struct simulator *sim, const struct token *token)
 {
-    sim_answer_json(call->answer, 200,
-                    json_make("{s:s, s:I, s:s}", "access_token", token->chars, "expires_in",
-                              (json_int_t)((token->ends_ms - sim_now(call->sim)) / SECOND_MS),
-                              "token_type", "Bearer"));
+    return json_make("{s:s, s:I, s:s}", "access_token", token->chars, "expires_in",
+                     (json_int_t)((token->ends_ms - sim_now(sim)) / SECOND_MS), "token_type",
+                     "Bearer");
 }
 
 bool sim_gcp_is_authorized(struct sim_call *call)
@@ -50,62 +50,24 @@ bool sim_gcp_is_authorized(struct sim_call *call)
     return false;
 }
 
-static void refuse(struct sim_call *call, const char *error, const char *why)
+void sim_gcp_grant(struct sim_call *call, const char *type)
 {
-    sim_answer_json(call->answer, 400,
-                    json_make("{s:s, s:s}", "error", error, "error_description", why));
+    const struct token *token = issue(call->sim, TOKEN_MS);
+    json_t *body = token_body(call->sim, token);
+
+    if (type)
+        json_object_set_new(body, "issued_token_type", json_string(type));
+    sim_answer_json(call->answer, 200, body);
 }
 
-/* One field of a form, decoded as a query would be. */
-static char *form_field(const struct sim_request *request, const char *name)
+void sim_gcp_grant_until(struct sim_call *call, int64_t life_ms)
 {
-    owned(chars) char *target = text_format("/?%s", request->body ? request->body : "");
+    const struct token *token = issue(call->sim, life_ms);
+    char ends[WALL_TEXT_SIZE];
 
-    return url_query(target, name);
-}
-
-static bool is_jwt(const char *chars)
-{
-    int parts = 1;
-    size_t length = 0;
-
-    for (; *chars; chars++) {
-        if (*chars == '.') {
-            if (length == 0)
-                return false;
-            parts++;
-            length = 0;
-            continue;
-        }
-        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", *chars))
-            return false;
-        length++;
-    }
-    return parts == 3 && length > 0;
-}
-
-void sim_gcp_token(struct sim_call *call)
-{
-    const char *type = http_header_find(call->request->headers, call->request->header_count,
-                                        "Content-Type");
-    owned(chars) char *grant = form_field(call->request, "grant_type");
-    owned(chars) char *assertion = form_field(call->request, "assertion");
-
-    call->verb = "token";
-    if (call->request->method != HTTP_POST) {
-        sim_gcp_error(call->answer, 404, "notFound", "a token is asked for by POST");
-        return;
-    }
-    if (sim_call_fault(call))
-        return;
-    if (!type || !text_starts_with(type, "application/x-www-form-urlencoded"))
-        refuse(call, "invalid_request", "the body must be a form");
-    else if (!text_equal(grant, "urn:ietf:params:oauth:grant-type:jwt-bearer"))
-        refuse(call, "unsupported_grant_type", "Invalid grant_type");
-    else if (!assertion || !is_jwt(assertion))
-        refuse(call, "invalid_grant", "Invalid JWT: three parts in base64url were expected");
-    else
-        answer_token(call, issue(call->sim));
+    sim_answer_json(call->answer, 200,
+                    json_make("{s:s, s:s}", "accessToken", token->chars, "expireTime",
+                              sim_time(call->sim, token->ends_ms, ends)));
 }
 
 /* The metadata server hands out the same token until it is nearly over. */
@@ -126,8 +88,8 @@ void sim_gcp_metadata_token(struct sim_call *call)
     for (size_t i = 0; map_next(call->sim->tokens, &i, NULL, &value);)
         latest = value;
     if (!latest || latest->ends_ms - sim_now(call->sim) < TOKEN_EARLY_MS)
-        latest = issue(call->sim);
-    answer_token(call, latest);
+        latest = issue(call->sim, TOKEN_MS);
+    sim_answer_json(call->answer, 200, token_body(call->sim, latest));
     call->answer->headers[call->answer->header_count++] = (struct http_header){ "Metadata-Flavor",
                                                                                 "Google" };
 }

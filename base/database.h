@@ -14,15 +14,16 @@
 
 struct database;
 
-/* SHARED is for tests of the protection without the lock: another handle may have the file.
+/* SHARED: another handle may have the file open.  For tests of what protects the journal if the
+ * lock fails.
  */
 enum database_lock { DATABASE_EXCLUSIVE, DATABASE_SHARED };
 
-/* Whose file it is, and its tables. */
+/* Identifies the program that owns the file, and defines its tables. */
 struct database_schema {
     int32_t application_id;
     const char *const *migrations; /* SQL: from the tables of version i to those of i + 1 */
-    int version;                   /* as many migrations */
+    int version;                   /* how many migrations there are */
 };
 
 /* Opens or makes the file, checks application id, the head of its log, quick_check and its tables,

@@ -41,9 +41,9 @@ struct error_cause {
 
 struct error {
     enum error_kind kind;
-    const struct error_cause *cause; /* NULL: none that code asks for */
-    int64_t retry_after_ms; /* least time to wait; 0: no server asked for one.  A server's request
-                               is set by error_wait() alone */
+    const struct error_cause *cause; /* NULL: no reason that code tells apart */
+    int64_t retry_after_ms; /* least time to wait; 0: no server asked for one.  Only error_wait()
+                               sets what a server asks for */
     int leaf;               /* offset in `text` of what the leaf wrote */
     char text[ERROR_TEXT_SIZE];
 };

@@ -38,7 +38,7 @@ int file_sha256(const char *path, char out[SHA256_TEXT_SIZE], struct error *err)
 struct text *file_pack(const void *bytes, size_t size)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* Writes beside, fsyncs, renames over, fsyncs the folder. */
+/* Writes a new file beside the path, syncs it, renames it to the path, and syncs the folder. */
 int file_write(const char *path, const void *bytes, size_t size, mode_t mode, struct error *err)
     __attribute__((warn_unused_result));
 

@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Several files that belong together: each is written in full beside its place first, and only when
- * all are there do they take their places, one rename after the other.  An error or a crash before
- * that leaves all old files; a crash among the renames leaves files that end in ".new" behind, by
- * which file_set_is_cut_short() knows of it.
+ * Several files that belong together.  Each is first written in full beside its place.  When all
+ * are written, they take their places, one rename after the other.  An error or a crash before the
+ * renames leaves all old files.  A crash between two renames leaves files that end in ".new", which
+ * file_set_is_cut_short() finds.
  */
 #pragma once
 

@@ -17,9 +17,9 @@
 
 struct progress_state {
     const char *part; /* for people: lower case, without a full stop */
-    size_t done;      /* items of the part, of */
+    size_t done;      /* items of the part that are done */
     size_t count;
-    double share; /* done of what is expected in all, 0 .. 1 */
+    double share; /* of the expected work of all parts: what is done, 0 .. 1 */
 };
 
 /* The receiver of progress steps.  Any thread calls it, one at a time. */
@@ -32,9 +32,9 @@ struct progress {
     struct progress_report report;
     pthread_mutex_t lock;
     const char *part;
-    size_t items; /* of the part that are done, of */
+    size_t items; /* of the part: how many are done */
     size_t count;
-    double done; /* of what is expected in all */
+    double done; /* of the expected work of all parts */
     double expected;
 };
 

@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The next item, borrowed from the list and not ended by a zero, and moves *list past it; false:
-   there are no more.  *list may be NULL.  An item is empty only where the list begins with a
-   separator. */
+/* Gives the next item, and moves *list past it; false: there are no more.  The item is borrowed
+   from the list, and no zero ends it.  *list may be NULL.  An item is empty only where the list
+   begins with a separator. */
 bool text_items_next(const char **list, const char **ret_item, size_t *ret_length);
 
 /* Whether the list has it. */

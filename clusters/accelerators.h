@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What one unit of an extended resource is of a GPU.  Whole GPUs and MIG slices are known by name;
- * a configuration adds names or corrects them; labels of the node say the rest.  What is an
- * accelerator and cannot be read is reported as such, so that it never counts as nothing.
+ * The share of a GPU that one unit of an extended resource stands for.  Whole GPUs and MIG slices
+ * are known by name; a configuration adds names or corrects them; labels of the node say the rest.
+ * An accelerator whose number cannot be read is reported as unreadable, and never counts as
+ * nothing.
  */
 #pragma once
 
@@ -42,11 +43,12 @@ struct gpu_facts gpu_facts_of(const char *labels);
 struct gpu_share {
     enum { GPU_SHARE_NONE, GPU_SHARE_KNOWN, GPU_SHARE_UNKNOWN } kind;
     int64_t parts;    /* of one unit, at most */
-    int64_t replicas; /* units that share in time what the rest describes; 1: none do */
+    int64_t replicas; /* units that share, by time slices, what the other members describe; 1: they
+                         do not share */
     int64_t of_parts; /* its parts: of all those units together */
     int64_t slices;   /* a MIG slice: of the GPU's seven compute slices; 0: it is none */
-    int64_t eighths;  /* of its memory, at least */
-    int64_t per_gpu;  /* such slices that one GPU is cut into, at most */
+    int64_t eighths;  /* of the GPU's memory, at least */
+    int64_t per_gpu;  /* the most such slices that one GPU can be cut into */
 };
 
 /* configured may be NULL. */

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A disruption budget as its controller last wrote it, which pods it selects, and what it lets
- * happen.  Pure: the decisions that hang on it are made by comparing numbers.
+ * happen.  Pure: it decides by comparing numbers, and asks no server.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ struct budget {
     bool frees_unready;     /* unhealthyPodEvictionPolicy AlwaysAllow */
     int64_t allowed;        /* disruptions, now */
     int64_t healthy;
-    int64_t wanted; /* healthy ones */
+    int64_t wanted; /* healthy pods that it requires */
     int64_t expected;
     const char *failure; /* why its controller cannot compute the numbers above; "": it can */
     int64_t disrupted;   /* evicted and not gone yet, as the status knows */
@@ -49,13 +49,13 @@ size_t budgets_of_pod(const struct snapshot *snapshot, const struct pod *pod,
 /* Whether an unready pod may go without being counted. */
 bool budget_frees_unready(const struct budget *budget);
 
-/* What keeps a pod, from what it takes to let it go. */
+/* When a budget lets a pod go. */
 enum budget_verdict {
     BUDGET_ALLOWS,      /* at least one pod at once */
     BUDGET_UNKNOWN,     /* its controller has not looked at the present spec */
-    BUDGET_LATER,       /* when pods that should be healthy are */
-    BUDGET_RESCHEDULED, /* when what was evicted runs again elsewhere */
-    BUDGET_FAILED,      /* when its controller can compute it: not by waiting */
+    BUDGET_LATER,       /* once the pods that should be healthy are healthy */
+    BUDGET_RESCHEDULED, /* once the evicted pods run again elsewhere */
+    BUDGET_FAILED,      /* once its controller can compute it, which waiting does not bring about */
     BUDGET_NEVER,       /* all its pods are healthy and it allows none of them to go */
 };
 enum budget_verdict budget_judge(const struct budget *budget);

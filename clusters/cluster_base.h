@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What each kind of cluster has, for those who implement one: it is their first member.
+ * The members that each kind of cluster has.  An implementation has this struct as its first
+ * member.
  */
 #pragma once
 

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Dynamic Resource Allocation (resource.k8s.io): which devices a node has, by its ResourceSlices,
- * and which of them a ResourceClaim was given.  What many nodes have alike is one shared text.
+ * and which of them a ResourceClaim was given.  Texts that many nodes have in common are stored
+ * once.
  */
 #pragma once
 
@@ -23,7 +24,7 @@ struct device_slice {
     const char *driver;
     const char *pool;
     int64_t generation;  /* of the pool: older slices of it count no more */
-    int64_t slice_count; /* that its generation has */
+    int64_t slice_count; /* of this generation of the pool */
     const char *devices; /* packed: name -> a flag, and "SET/COUNTER=QUANTITY,..." that it
                             consumes, or DEVICE_CUT's form */
     const char *totals;  /* packed: "SET/COUNTER" -> the quantity that there is */
@@ -63,8 +64,8 @@ int64_t device_parts(const struct snapshot *snapshot, const char *node_name, con
                      const char *pool, const char *device);
 
 /* GPUs that the node's slices show, as far as their pools are complete; a GPU that can be cut
-   counts once, however it can be, and a tainted device does not count.  Only those of drivers whose
-   names end in the domain; NULL: all. */
+   counts once, in however many ways it can be cut, and a tainted device does not count.  Only those
+   of drivers whose names end in the domain; NULL: all. */
 int64_t device_gpus(const struct snapshot *snapshot, const char *node_name, const char *domain);
 
 /* Adds the node's drivers whose kind of device is unknown: "tpu.google.com". */

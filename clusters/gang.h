@@ -32,9 +32,9 @@ enum gang_kind {
 
 struct gang_ref {
     enum gang_kind kind;
-    char *key;         /* "NAMESPACE/NAME": with the kind unique in its cluster; never NULL */
-    json_t *times;     /* the pod's annotations that are RFC 3339 times: which of them is a
-                          checkpoint is the configuration's word; NULL: none */
+    char *key;         /* "NAMESPACE/NAME": unique in its cluster with the kind; never NULL */
+    json_t *times;     /* the pod's annotations that are RFC 3339 times; the configuration names the
+                          one that is the checkpoint; NULL: none */
     bool is_protected; /* the pod asks autoscalers to leave it alone */
 };
 

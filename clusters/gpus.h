@@ -18,11 +18,11 @@ int64_t gpus_of_node(const struct snapshot *snapshot, const struct node *node);
 void gpus_uncounted(const struct snapshot *snapshot, const struct node *node, struct text *out);
 void gpus_slices(const struct snapshot *snapshot, const struct node *node, struct text *out);
 
-/* Units of this resource that the node has: what a quota of it is counted in.  Under a name that is
-   no accelerator's (NULL; a device class of Kueue's) whole GPUs are meant. */
+/* Units of this resource that the node has: what a quota of it is counted in.  If the name is no
+   accelerator's (NULL, or a device class of Kueue), the unit is a whole GPU. */
 int64_t gpus_units(const struct snapshot *snapshot, const struct node *node, const char *resource);
 
-/* Such units of that many whole GPUs. */
+/* The number of such units in that many whole GPUs. */
 int64_t gpus_to_units(const struct snapshot *snapshot, int64_t gpus, const char *resource);
 
 /* The GPUs that a pod asks for, in fractions of a GPU. is_whole: a part of it cannot be read, and

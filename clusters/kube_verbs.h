@@ -13,7 +13,7 @@
  *   delete     OK also when the answer says it was gone already, body is that answer's then
  *   patch      ERROR_CONFLICT: read again
  *   read       ERROR_TRANSIENT also where the outcome of the exchange is unknown; ERROR_CONFLICT
- *              for a continue token that is too old: begin the list anew
+ *              for a continue token that is too old: begin the list again
  *
  * A 2xx whose body is a Status with status Failure is a failure; the code in the body counts.
  */
@@ -90,7 +90,7 @@ void cluster_mark_pod(struct cluster *cluster, const struct pod_ref *pod, const 
 /* What our conditions in a node's status say (KEP-5683).  The texts are borrowed for the call. */
 struct node_conditions {
     const char *node;
-    const char *uid;     /* a new node of the same name is not told what the old one was */
+    const char *uid;     /* so that a new node of the same name does not get these conditions */
     unsigned marks;      /* as in struct node: these become True, the others of ours False */
     const char *message; /* for people, the same in each */
 };

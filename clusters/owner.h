@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Owners of gangs: the objects that can be told to stop all their pods at once, and to go on later.
- * THE table in owner.c says which kinds can, by which member of their spec.  An object that is
- * stopped by us says so in annotations, with what the member was before, so that exactly that is
- * restored, and what a person had stopped before us stays so.
+ * THE table in owner.c says which kinds can, by which member of their spec.  When sluice stops an
+ * object, annotations record this and the member's value before.  So exactly that value is
+ * restored, and an object that a person had stopped before stays stopped.
  *
  * An owner is named by its path ("/apis/batch/v1/namespaces/ml/jobs/train").
  */
@@ -26,14 +26,14 @@ enum { OWNER_PATH_SIZE = 512 };
 struct owner {
     char uid[64];
     char version[32];
-    bool can_stop;       /* there is a way */
+    bool can_stop;       /* there is a way to suspend it */
     bool is_bag;         /* its pods are of use without each other */
     int64_t spare;       /* so many of its pods may be evicted before it fails for good, as a Job
                             does; INT64_MAX: any number */
-    bool is_stopped;     /* by whomever */
+    bool is_stopped;     /* by sluice or by another client */
     char stopped_by[64]; /* the transfer in our note; "": none */
-    char was[8];         /* the member's value, as in the note */
-    char before[8];      /* the note's */
+    char was[8];         /* the member's present value, in the form of the note */
+    char before[8];      /* the value before, from the note */
     bool is_part;        /* something controls it; `above` names it, if we know its kind */
     char above[OWNER_PATH_SIZE];
 };

@@ -76,10 +76,11 @@ struct pod {
     const char *finalizers;    /* "a, b"; "" without any */
     const char *labels;
     const char *annotations;
-    struct gang_ref gang; /* what it lives and dies with */
+    struct gang_ref gang; /* the gang that it loses its work with */
     enum pod_phase phase;
     const char *devices;        /* extended resources that its containers ask for, as a node's */
-    const char *device_claims;  /* its name of a claim -> the ResourceClaim's; "": none yet */
+    const char *device_claims;  /* the pod's name for a claim -> the name of the ResourceClaim; "":
+                                   none yet */
     int priority;               /* spec.priority, as its class said when it was made */
     const char *priority_class; /* "": none */
     enum pod_slurm slurm;       /* it is a node of a Slurm cluster, run by this tool */
@@ -119,7 +120,7 @@ struct snapshot {
     bool devices_are_known; /* slices and claims were listed and are watched, or the server has none
                                of them; otherwise their GPUs may be incomplete */
     const struct accelerators *accelerators; /* the names of a configuration; NULL: none */
-    int64_t ahead_ms; /* the clock by which its times were written, of ours */
+    int64_t ahead_ms; /* by how much the clock that wrote its times is ahead of ours */
 };
 
 /* A time of one of its objects, by our clock. */
@@ -145,9 +146,9 @@ struct pod *pod_decode(const json_t *object, struct error *err) __attribute__((w
 void node_free(struct node *node);
 void pod_free(struct pod *pod);
 
-/* Replaces a pod that pod_decode() refuses, so that its node does not count as idle: all of it that
-   can be read.  It must leave its node as others must, and it counts as the whole node.  NULL: keep
-   `former` (NULL: nothing), which has more. */
+/* Builds a stand-in from the readable members of a pod that pod_decode() refuses, so that its node
+   does not count as idle.  The stand-in must leave its node as others must, and counts as the whole
+   node.  Returns NULL if `former` (which may be NULL) tells more: then keep it. */
 struct pod *pod_stand_in(const json_t *object, const struct pod *former)
     __attribute__((warn_unused_result));
 
@@ -199,7 +200,7 @@ struct node_change {
 json_t *node_change_patch(const struct node *node, const struct node_change *change)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* For the one who keeps the snapshot. */
+/* Only for the module that keeps the snapshot. */
 void snapshot_init(struct snapshot *snapshot);
 void snapshot_clear(struct snapshot *snapshot);
 void node_share(struct node *node, struct shared_pool *pool);

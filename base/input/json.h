@@ -80,6 +80,7 @@ json_t *json_text(const char *chars) __attribute__((returns_nonnull, warn_unused
  */
 void json_put(json_t *object, const char *key, json_t *value);
 
-/* A value by a format as of json_pack(), of which it has s s? s* i I b f o O n {} and []; texts and
-   keys are mended as json_text() does.  Aborts when the format does not fit: it is never input. */
+/* Builds a value from a format like json_pack()'s; supported are s s? s* i I b f o O n {} and [].
+   Texts and keys are mended as json_text() does.  Aborts when the format does not fit, because
+   formats are never input. */
 json_t *json_make(const char *format, ...) __attribute__((returns_nonnull, warn_unused_result));

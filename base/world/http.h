@@ -10,15 +10,15 @@
  *  - A mutation (`is_mutation`) is sent at most once, on a connection of its own: libcurl repeats
  *    even a POST silently when a reused connection dies.  Where the request names what it is about
  *    so that a repeat changes nothing more (`is_repeatable`), it may go on a kept connection.
- *  - No answer is told apart by what may have happened: ERROR_TRANSIENT when the request surely
- *    never left (refused, no route, name unknown, TLS failed), ERROR_UNKNOWN_OUTCOME when it may
- *    have arrived (reset or timed out after connecting, body cut).  For a request that is no
- *    mutation that difference does not matter to most callers.
- *  - Any HTTP status, 500 too, is an answer: err is NULL.  What it means is the caller's trade.
+ *  - If no answer comes, the kind of the error says what may have happened: ERROR_TRANSIENT when
+ *    the request surely never left (refused, no route, name unknown, TLS failed),
+ *    ERROR_UNKNOWN_OUTCOME when it may have arrived (reset or timed out after connecting, body
+ *    cut).  For a request that is no mutation that difference does not matter to most callers.
+ *  - Any HTTP status, 500 too, is an answer: err is NULL.  The caller decides what it means.
  *  - Redirects are not followed, environment proxies are not used, plain http is refused except to
  *    loopback addresses, unix sockets and the cloud's link-local metadata server.
- *  - More than the cap in flight wait in order of priority, then of asking.  Streams without a
- *    timeout are not counted: they would take the places of all others forever.
+ *  - Requests over the cap wait in order of priority, then in the order of http_send().  Streams
+ *    without a timeout are not counted: they would take the places of all others forever.
  */
 #pragma once
 
@@ -49,8 +49,8 @@ struct http_tls {
 };
 
 /* Called with each piece of a streamed body as it arrives (a watch).  Only for status 200: other
-   bodies go to the answer.  Must not call http_cancel() or http_send() synchronously deep; both are
-   allowed but take effect after the piece. */
+   bodies go to the answer.  It may call http_cancel() and http_send(); both take effect after the
+   piece. */
 typedef void (*http_chunk_fn)(void *context, const char *bytes, size_t size);
 
 struct http_request {
@@ -66,7 +66,7 @@ struct http_request {
     bool is_mutation;
     bool is_repeatable;     /* a mutation that may arrive twice */
     bool accepts_gzip;      /* the server may compress the answer; the caller gets it unpacked */
-    int64_t timeout_ms;     /* whole exchange; 0 only with on_chunk: none */
+    int64_t timeout_ms;     /* of the whole exchange; 0: none, allowed only with on_chunk */
     size_t answer_limit;    /* bytes of body; 0: 1 MiB.  More is ERROR_CORRUPT */
     http_chunk_fn on_chunk; /* NULL: the body is in the answer */
 };

@@ -20,12 +20,12 @@ TAILQ_HEAD(exchange_list, http_exchange);
 
 struct http_exchange {
     TAILQ_ENTRY(http_exchange) links;
-    struct exchange_list *list; /* that it is in; NULL while its `done` runs */
+    struct exchange_list *list; /* the list that it is in; NULL while its `done` runs */
     struct http_curl *client;
     http_done_fn done;
     void *context;
     enum http_priority priority;
-    char *host; /* what the cap per host counts by */
+    char *host; /* the key of the cap per host */
     CURL *easy; /* NULL when the request was refused */
     struct curl_slist *headers;
     struct curl_slist *connect_to;
@@ -54,5 +54,5 @@ void exchange_free(struct http_exchange *exchange);
 /* Takes libcurl's verdict: sets the status or the error. */
 void exchange_finish(struct http_exchange *exchange, CURLcode code);
 
-/* Calls `done`; now by our clock. */
+/* Calls `done`. now: by our clock. */
 void exchange_tell(struct http_exchange *exchange, struct wall_time now);

@@ -10,9 +10,9 @@
  *
  * The machine's wall clock may be set at any moment, by any amount.  So loop_wall() is not that
  * clock: it is what the clock showed when the loop was made, plus the monotonic time since.  What
- * is counted with it is neither hurried nor delayed by a jump.  How far the machine's clock is from
- * it tells loop_wall_apart(), and loop_wall_move() brings the two together: for the one place that
- * knows what has to be renamed with it (broker/service/clock.c).
+ * is counted with it is neither hurried nor delayed by a jump. loop_wall_apart() tells how far the
+ * machine's clock is from it. loop_wall_move() brings the two together.  Only
+ * broker/service/clock.c calls it, which shifts all stored times by the same amount.
  */
 #pragma once
 
@@ -50,15 +50,15 @@ int64_t loop_wall_apart(const struct loop *loop);
 /* From now on loop_wall() shows so much more. */
 void loop_wall_move(struct loop *loop, int64_t by_ms);
 
-/* Names the system's boot from which loop_now() counts: readings of processes with the same name
-   can be compared.  "": not known.  Borrowed from the loop. */
+/* Identifies the system's boot from which loop_now() counts.  Readings of two processes can be
+   compared if both have the same boot.  "": not known.  Borrowed from the loop. */
 const char *loop_boot(const struct loop *loop);
 
 /* Sets the system clock of a virtual loop forward (back: negative), as a person or a time server
    does. */
 void loop_virtual_jump(struct loop *loop, int64_t by_ms);
 
-/* Gives the start of a virtual loop's machine another name. */
+/* Simulates a reboot of a virtual loop's machine: loop_boot() then has another name. */
 void loop_virtual_reboot(struct loop *loop);
 
 /* Runs until loop_stop().  The virtual loop also returns when no timer is left. */

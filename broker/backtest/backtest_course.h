@@ -8,6 +8,7 @@
 
 #include "broker/backtest/backtest_inputs.h"
 
-/* A part of the page.  Styled by it: c0 .. c9 for policies, axis, grid, need, missed. */
+/* Adds a part of the page, which styles the classes c0 .. c9 (policies), axis, grid, need and
+   missed. */
 void backtest_course(const struct backtest_inputs *inputs, const struct backtest *backtest,
                      struct text *out);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What sluice backtest is given: a demand, and either a configuration or, with --service, flags
- * that stand for one queue like all the demand's.  Becomes the setup of windows/backtest.
+ * What sluice backtest is given: a demand, and either a configuration or, with --service, options
+ * that describe all queues of the demand alike.  Becomes the setup of windows/backtest.
  */
 #pragma once
 

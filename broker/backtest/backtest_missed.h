@@ -12,7 +12,7 @@
 void backtest_missed_print(const struct backtest_inputs *inputs, const struct backtest *backtest,
                            struct text *out);
 
-/* All of a row's; null where they are not told. */
+/* All misses of a row's policy; null if the policy is none of sluice's. */
 json_t *backtest_missed_json(const struct backtest_inputs *inputs, const struct backtest *backtest,
                              const struct backtest_row *row)
     __attribute__((returns_nonnull, warn_unused_result));

@@ -31,7 +31,8 @@ static inline size_t backtest_weeks(const struct backtest *backtest)
     return backtest->judged.weeks - backtest->first_week;
 }
 
-/* A week's money over that of static-peak, which must have been played. */
+/* The price of the research GPU-hours that a week has more than under static-peak, which must have
+   been played. */
 double backtest_money(const struct backtest_inputs *inputs, const struct backtest *backtest,
                       const struct measure *measure);
 

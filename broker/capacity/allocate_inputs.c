@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Options into a model.  Whatever changes a number stands in the header of the files.
+ * Makes the model from the options.  The header of each schedule file names every option and file
+ * that changes a number.
  */
 #include "broker/capacity/allocate_inputs.h"
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What every command that plans is given: options, configuration, demand, and the model made of
- * them.  Used by allocate, explain and whatif, which so answer from the same numbers.
+ * them.  Used by allocate, explain and whatif, so that all three answer from the same numbers.
  */
 #pragma once
 

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * sluice allocate: demand and configuration in, one schedule file a window out.  The same input
- * gives the same bytes, whatever the number of threads; the files change all together or not at
- * all, and after a crash among them the next run says so.
+ * gives the same bytes, whatever the number of threads.  Either all files change or none.  After a
+ * crash between their renames, the next run reports that only some were replaced.
  */
 #include "base/file.h"
 #include "base/file_set.h"

@@ -27,8 +27,8 @@ struct profile_report {
     const struct profile_ask *ask;
     const struct engine_scrapes *scrapes;
     struct profile_law law;
-    bool has_law;     /* or the safe form */
-    struct error why; /* else */
+    bool has_law;     /* there is a law, or the safe form */
+    struct error why; /* why there is neither */
     int64_t slots;
     enum profile_slots slots_by;
     double tokens_in; /* computed ones of a prompt; NAN: not known */
@@ -36,7 +36,7 @@ struct profile_report {
     double tokens_cv;
     double service_s; /* of the safe form */
     bool is_kv_limited;
-    bool is_whole; /* nothing has to be added by hand, and it is a law */
+    bool is_whole; /* it is a law, and nothing has to be added by hand */
 };
 
 /* Borrows both. */

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The engines of a snapshot: measured where a queue says what its source calls its engine, kept
- * beside the demand, told with it.
+ * The engines of a snapshot.  They are measured for queues with engine.metrics, stored beside the
+ * demand, and reported with it.
  */
 #pragma once
 
@@ -22,11 +22,12 @@ struct snapshot_engine {
     bool is_measured;
     enum profile_method method;
     struct engine_measure measure;
-    struct error why; /* it was not measured */
+    struct error why; /* why it was not measured */
 };
 
-/* Asks the queue's source; engine->done is called once, in a later turn.  An engine that holds no
-   law is no error: it is listed; an outage is.  The engine must stay where it is until then. */
+/* Asks the queue's source; engine->done is called once, in a later turn.  An engine without a law
+   is no error: it is listed.  An outage is an error.  The engine must stay where it is until then.
+   */
 int snapshot_engine_ask(struct snapshot_engine *engine, struct source *source,
                         const struct source_span *span, struct error *err)
     __attribute__((warn_unused_result));
@@ -38,7 +39,7 @@ int snapshot_engine_write(const struct snapshot_engine *engines, size_t count,
                           const char *demand_path, char **ret_path, struct error *err)
     __attribute__((warn_unused_result));
 
-/* [{queue, method, iteration_s, ..., error}]: null for what is not so. */
+/* [{queue, method, iteration_s, ..., error}]: a member that does not apply is null. */
 json_t *snapshot_engine_json(const struct snapshot_engine *engines, size_t count)
     __attribute__((warn_unused_result));
 

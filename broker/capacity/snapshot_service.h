@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The service times of a snapshot: measured where a queue names its histogram, kept beside the
- * demand, told with it.
+ * The service times of a snapshot.  They are measured for queues that name a histogram, stored
+ * beside the demand, and reported with it.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ int snapshot_service_write(const struct snapshot_service *services, size_t count
                            const char *demand_path, char **ret_path, struct error *err)
     __attribute__((warn_unused_result));
 
-/* [{queue, mean_s, cv, requests, error}]: null for what is not so. */
+/* [{queue, mean_s, cv, requests, error}]: a member that does not apply is null. */
 json_t *snapshot_service_json(const struct snapshot_service *services, size_t count)
     __attribute__((warn_unused_result));
 

@@ -146,7 +146,7 @@ struct config_workload {
     bool is_leader_worker_set;
     char *autoscaler; /* of keeps hpa and keda; NULL: named as the workload */
     const struct yaml_node *headroom_node;
-    struct config_headroom headroom; /* what it does not say is as it is for all */
+    struct config_headroom headroom; /* keys that it does not give are those of the top level */
     const struct yaml_node *clusters_node;
     const struct config_queue *queue;
     struct config_share {

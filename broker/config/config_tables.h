@@ -3,7 +3,7 @@
  *
  * THE settings of sluice.yaml: one table for the top level, for each mapping below it, and for the
  * entries of each named section.  The same tables read the file and write the documentation.
- * Private to broker/fleet/config*.c.
+ * Private to broker/config.
  */
 #pragma once
 
@@ -57,7 +57,7 @@ struct config_file {
 };
 
 struct config_table {
-    const char *title; /* where its keys stand: "pools.NAME" */
+    const char *title; /* the path of its keys: "pools.NAME" */
     const char *help;
     const struct setting *settings;
     size_t count;
@@ -121,7 +121,7 @@ const struct yaml_node *config_place(const struct config *config, const char *se
 const void *config_resolve(const struct config *config, enum config_table_id id, const char *name,
                            const struct yaml_node *place, struct error *err);
 
-/* A text that is there has something in it. */
+/* Refuses texts that are present and empty. */
 int config_refuse_empty(const struct yaml_node *mapping, struct error *err)
     __attribute__((warn_unused_result));
 

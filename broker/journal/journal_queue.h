@@ -21,7 +21,7 @@ struct journal_queue *queue_new_timer(struct journal *journal, struct loop *loop
 struct journal_queue *queue_new_store(struct journal *journal, struct loop *loop)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* Writes what waits, where a thread does that, and frees. */
+/* Writes the waiting batches, if a thread writes, and frees the queue. */
 void queue_free(struct journal_queue *queue);
 
 /* NULL, or why nothing is written any more. */
@@ -34,11 +34,11 @@ void queue_add(struct journal_queue *queue, struct journal_batch *batch);
 void queue_after(struct journal_queue *queue, journal_after_fn fn, void *context);
 void queue_forget(struct journal_queue *queue);
 
-/* What a dead process had accepted is lost with it. */
+/* Loses the waiting batches, as when the process dies. */
 void queue_drop(struct journal_queue *queue);
 
 /* For how long the write under way has taken so far; 0: there is none. */
 int64_t queue_write_ms(const struct journal_queue *queue);
 
-/* Until the store may be read here. */
+/* Waits until the store may be read in this thread. */
 void queue_wait(struct journal_queue *queue);

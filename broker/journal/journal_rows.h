@@ -18,7 +18,7 @@ void row_bind_int(sqlite3_stmt *statement, int at, int64_t number);
 /* A column of the present row, borrowed until the next step; "" for NULL. */
 const char *row_text(sqlite3_stmt *statement, int at) __attribute__((returns_nonnull));
 
-/* Against damage, not against forgers: 64 bits of it.  Returns out. */
+/* The first 64 bits of a SHA-256: against damage, not against forgers.  Returns out. */
 const char *row_hash(const char *name, const char *id, int64_t rev, const char *value,
                      char out[ROW_HASH_SIZE]);
 

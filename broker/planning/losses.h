@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What each team has lost to moves lately, in GPU-seconds that are half forgotten after a week, so
- * that not always the same ones pay.  One record in the journal.
+ * that not always the same teams pay.  One record in the journal.
  */
 #pragma once
 

@@ -1,14 +1,15 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The plan: from what is and what is wanted to the transfers that should begin.  Pure: the same
- * input gives the same plan, and nothing is asked or sent.  What may really begin is the guard's
- * word, one transfer at a time.
+ * The plan: computes, from the present and the wanted state, the transfers that should begin.
+ * Pure: the same input gives the same plan, and nothing is asked or sent.  The guard then decides
+ * for each transfer whether it may begin.
  *
- * Within a reservation production pools come first.  What one of them can spare goes to another
- * that lacks; what is lacking then comes from research, what is spare then goes to research, to the
- * pools furthest from their share by weight.  Research pools do not trade with each other.  How
- * many nodes a pool gives is decided first; which ones is the choice of victims.h, pool by pool.
+ * Within a reservation production pools come first.  Those that can spare nodes give to those that
+ * lack nodes.  Nodes that are then still lacking come from research.  Nodes that are still spare go
+ * to the research pools furthest from their share by weight.  Research pools do not trade with each
+ * other.  How many nodes a pool gives is decided first; which ones is the choice of victims.h, pool
+ * by pool.
  *
  * A pool whose replicas are larger than a node gets and gives its nodes in whole groups
  * (config_pool.group): what makes a group whole comes together, or not at all, and counts that no

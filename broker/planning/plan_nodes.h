@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which nodes the pools of a plan give, once it is counted how many.  Private to broker/planning.
+ * Which nodes the pools of a plan give, once their number is decided.  Private to broker/planning.
  */
 #pragma once
 

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How many replicas more fit on the ready nodes of a cluster, where a replica is larger than a
- * node: it takes whole nodes of one pool, so odd nodes and GPUs that are free here and there do not
- * count. Pure.
+ * How many more replicas fit on the ready nodes of a cluster, if a replica is larger than a node:
+ * it takes whole nodes of one pool, so odd nodes and GPUs that are free here and there do not
+ * count.  Pure.
  */
 #pragma once
 
@@ -27,7 +27,7 @@ struct replica_capacity {
     size_t replicas_count;
 };
 
-/* How many replicas of `gpus` GPUs more fit.  Smaller replicas count as placed first on nodes where
+/* How many more replicas of `gpus` GPUs fit.  Smaller replicas count as placed first on nodes where
    no group fits: the answer is never too small.  Exact if no smaller replica is on a node of a
    group. */
 int64_t replica_capacity_left(const struct replica_capacity *capacity, int64_t gpus);

@@ -24,7 +24,7 @@ struct target {
     const char *window; /* the window that decides */
 };
 
-/* How far ahead growth looks. */
+/* How far ahead a plan looks for growth. */
 struct reach {
     int64_t notice_ms;
     int64_t wave_ms;    /* until the last node of a wave is ready */
@@ -39,8 +39,8 @@ struct horizon {
     struct reach reach;
 };
 
-/* The time that a change from the window in force at `now` to the one at `edge` takes, by what all
-   pools grow: the longest look ahead that matters.  At least one wave. */
+/* The time that a change from the window in force at `now` to the one at `edge` takes, by the
+   growth of all pools.  No plan needs to look further ahead.  At least one wave. */
 int64_t reach_ms(const struct horizon *horizon, struct wall_time edge);
 
 /* Nodes of a production pool. */

@@ -5,12 +5,13 @@
  * of a gang costs the work of all its GPUs since its last checkpoint, on whatever nodes they are,
  * and the gang's other nodes cost nothing more.
  *
- * Idle nodes go first and nodes with protected pods last.  Between them the set is sought that
- * loses least, by the gangs' price; among equals the one whose gangs have lower priorities, then
- * the one that ends fewer gangs, and then the one that leaves fewer topology blocks partly taken.
- * Up to VICTIMS_EXACT nodes the answer is the optimum; beyond, parts of the fleet that share no
- * gang are solved one by one, joined by dynamic programming, and the result is improved within a
- * fixed number of steps.  Pure, no clock and no chance: the same case gives the same set.
+ * Idle nodes go first and nodes with protected pods last.  Among the other nodes the set with the
+ * lowest total price of its gangs is sought; among equals the one whose gangs have lower
+ * priorities, then the one that ends fewer gangs, and then the one that leaves fewer topology
+ * blocks partly taken.  Up to VICTIMS_EXACT nodes the answer is the optimum; beyond, parts of the
+ * fleet that share no gang are solved one by one, joined by dynamic programming, and the result is
+ * improved within a fixed number of steps.  Pure, no clock and no chance: the same case gives the
+ * same set.
  */
 #pragma once
 
@@ -60,7 +61,7 @@ struct victim_case {
 size_t *victims_choose(const struct victim_case *scene, size_t wanted, bool *ret_exact)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* What others would take. */
+/* Simple rules to compare with. */
 enum victim_rival {
     RIVAL_RANDOM,
     RIVAL_OLDEST,      /* the nodes that were created first */

@@ -9,9 +9,9 @@
 #include "broker/planning/victims.h"
 
 /* One number orders sets: lost work, then priorities by their ranks, which add up, then gangs, then
-   broken blocks.  Very many ranks may weigh as much as a GPU-second, which no price is exact to.
-   Work is counted in units of so many GPU-seconds, a power of two, that the whole case adds up to
-   2^35 of them at most: no sum of weights overflows. */
+   broken blocks.  The ranks of very many gangs may weigh more than one GPU-second; prices are not
+   that exact.  The unit of work is a power of two of GPU-seconds, so large that the whole case has
+   at most 2^35 units: no sum of weights overflows. */
 #define VICTIM_GPU_S ((int64_t)1 << 26)
 #define VICTIM_PRIORITY ((int64_t)1 << 17)
 #define VICTIM_GANG ((int64_t)1 << 10)
@@ -64,8 +64,9 @@ bool victims_exact(struct victim_pick *best, size_t wanted);
 void victims_greedy_order(const struct victim_model *model, size_t *nodes, size_t count);
 void victims_improve(struct victim_pick *pick);
 
-/* Adds `count` nodes, the cheapest first, none that has the gang `spared` (SIZE_MAX: any), within
- *steps looks at a node; false: there were not enough, and some may have been added. */
+/* Adds `count` nodes, the cheapest first, none that has the gang `spared` (SIZE_MAX: any), and
+ * examines nodes at most *steps times; false: there were not enough, and some may have been added.
+ */
 bool victims_fill(struct victim_pick *pick, size_t count, size_t spared, int64_t *steps);
 
 /* victims_split.c: adds `wanted` busy nodes to an empty pick, part by part. */

@@ -4,9 +4,9 @@
  * The service: the fleet, the plan, the guard and the runner wired together on one world.  The same
  * code runs in real time on real sockets and in virtual time against the simulator.
  *
- * It is level-triggered: at every news and every few seconds it looks at what is, asks the plan
- * what should begin, asks the guard what may, and begins that.  It remembers nothing that is not in
- * the journal.
+ * It is level-triggered: after each event and every few seconds it looks at the present state, asks
+ * the plan what should begin, asks the guard what may, and begins that.  It remembers nothing that
+ * is not in the journal.
  *
  * The functions that answer people return new JSON (the caller frees it) or NULL and an error:
  * ERROR_INVALID the request is wrong, ERROR_DENIED refused by policy, ERROR_NOT_FOUND.

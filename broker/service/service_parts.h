@@ -64,7 +64,7 @@ struct service {
     struct timer *timer;
     int64_t started_ms; /* loop time */
     int64_t planned_ms;
-    char held[256];    /* why the guard let nothing begin at the last look; "": nothing */
+    char held[256];    /* why the guard let nothing begin at the last look; "": no reason */
     char refused[512]; /* why the configuration that was read again is not in force; "": it is */
     char doubt[256];   /* why the journal failed its verification; "": it did not */
 };
@@ -143,7 +143,7 @@ int freezes_load(struct service *service, struct error *err) __attribute__((warn
 json_t *freezes_describe(const struct service *service);
 /* Puts stand-ins for unreadable freezes into the batch that sets those aside. */
 void freezes_put_stand_ins(struct service *service, struct journal_batch *batch);
-enum { ORDERS_KEPT = 200 }; /* that are over; as many as transfers that ended */
+enum { ORDERS_KEPT = 200 }; /* orders that are over and kept; as many as ended transfers */
 
 /* orders.c.  A request is the same order while that is under way, or under the same key as long as
    the order is kept; is_new: only the key counts. */
@@ -157,7 +157,7 @@ struct order_wish {
     bool is_new;
     bool is_dry_run;
 };
-/* The second that has begun: what is stored of now. */
+/* The present time as it is stored: in whole seconds, rounded down. */
 struct wall_time order_time(const struct service *service);
 int order_read_key(const json_t *request, const char **ret_key, struct error *err)
     __attribute__((warn_unused_result));
@@ -220,8 +220,8 @@ void bills_charge(struct service *service, struct survey *survey,
    and not in a transfer. */
 bool supply_counts(const struct service *service, const struct config_cluster *cluster,
                    const struct node *node);
-/* The units of a resource (NULL: whole GPUs) that the pool's nodes have which count and are wanted,
-   as far as the pool's list is known. */
+/* The units of a resource (NULL: whole GPUs) of those nodes of the pool that count and that
+   is_wanted() accepts, as far as the pool's list is known. */
 typedef bool (*supply_filter_fn)(const void *context, const struct node *node);
 int64_t supply_units(const struct service *service, const struct config_pool *pool,
                      const char *resource, supply_filter_fn is_wanted, const void *context);
@@ -278,7 +278,8 @@ json_t *holds_describe(const struct service *service)
 json_t *service_health(const struct service *service, const struct survey *survey)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* Of those, the sentences about what a plan counts with care because it cannot be read. */
+/* Of those, the sentences about objects that cannot be read and that a plan therefore counts
+   cautiously. */
 json_t *service_guesses(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 

@@ -259,8 +259,8 @@ void setpoint_advance(struct setpoint *setpoint, int64_t wanted)
     }
     if (setpoint->wanted < 0 || setpoint->is_under_way)
         return;
-    if (now < setpoint->not_before_ms) { /* a turn for another change used the timer that was set
-                                            for it */
+    if (now < setpoint->not_before_ms) { /* the service has one timer: an earlier turn may have used
+                                            it up, so it is set again */
         timer_set_sooner(setpoint->service->timer, setpoint->not_before_ms - now);
         return;
     }

@@ -5,8 +5,8 @@
  * replicas, a Kueue quota).  Level-triggered: read, compare, write when different.  A write is
  * journaled before and after, and repeating it is harmless, because it names the number itself.
  *
- * Who else turns it wins: what was set and then found otherwise twice is left alone until another
- * number is wanted, and the field manager that did it is named.
+ * Another controller that changes the number wins: after sluice has found its number changed twice,
+ * it leaves the number alone until another one is wanted, and names the field manager that did it.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The demand that a command is given, and what people are told of how it was understood: unknown
- * steps, steps that change, the time zone of times without an offset.
+ * The demand that a command is given, and what sluice reports of how it understood the demand:
+ * unknown steps, steps that change, the time zone of times without an offset.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How people are told what a queue is held to: one row for each figure.
+ * The words for a queue's targets in sentences for people: one row for each figure.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 struct target_words {
     const char *one;  /* "a first token takes" */
     const char *many; /* "first tokens take" */
-    int digits;       /* of its seconds after the point */
+    int digits;       /* digits of its seconds after the point */
 };
 
 struct target_words target_words(enum replay_figure figure);

@@ -31,12 +31,12 @@ struct source_ask {
     bool is_begun; /* its turn has come */
     int attempts;
     bool is_renewed;   /* a refused access token was replaced once */
-    bool is_corrected; /* the clock was, once */
+    bool is_corrected; /* the clock was corrected once */
     struct timer *timer;
     struct http_exchange *exchange;
     struct gcp_waiter google;
     struct aws_waiter aws;
-    bool has_word; /* about the access: it is there, or why not */
+    bool has_word; /* the access has answered: it is there, or the reason why not */
     char *bearer;
     struct aws_keys keys;
     struct error access_error;

@@ -47,7 +47,7 @@ struct engine_kind {
     /* The first that an instance has counts.  "a - b" is the difference; labels stand in braces. */
     const char *names[ENGINE_NAMES][ENGINE_OTHER_NAMES];
     bool gaps_are_iterations; /* NAME_GAPS are the engine's, not those of its requests */
-    const char *advice;       /* where it does not tell its law; NULL: it does */
+    const char *advice;       /* what to do, if its counters do not tell its law; NULL: they do */
 };
 
 /* vllm, sglang, tgi, dynamo; NULL for another name. */
@@ -68,7 +68,7 @@ char *engine_matchers(const char *matchers) __attribute__((returns_nonnull, warn
 /* "vllm, sglang, ..." for people. */
 const char *engine_kind_names(void);
 
-/* What a name is asked for. */
+/* What is asked of a name's series. */
 enum engine_question {
     ASK_VALUE,  /* of each instance: a counter */
     ASK_GAUGE,  /* likewise; ranks of one instance show the same */

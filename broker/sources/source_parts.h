@@ -15,7 +15,7 @@
 
 enum { SOURCE_HEADERS_MAX = 8 };
 
-/* How much of a line the pages so far have told. */
+/* How much of a line the pages so far had. */
 enum line_state { LINE_UNHEARD, LINE_PARTIAL, LINE_BROKEN, LINE_COMPLETE };
 
 struct source_line {
@@ -46,11 +46,11 @@ struct source_request {
     size_t header_count;
 };
 
-/* What a request proves with who asks. */
+/* The credentials of a request. */
 struct source_access {
     const char *bearer;          /* of Google; NULL elsewhere */
     const struct aws_keys *keys; /* of AWS; NULL elsewhere */
-    struct wall_time now;        /* by the clock of who is asked */
+    struct wall_time now;        /* the time by the source's clock */
 };
 
 #define SOURCE_ENDPOINT_HELP                                                                       \

@@ -40,7 +40,7 @@ json_t *client_schedules(const char *folder, struct error *err) __attribute__((w
 /* Whether a person can be asked: on a terminal, without --yes. */
 bool client_will_ask(const struct command_call *call);
 
-/* Asks for `word` then; true when no person can be asked. */
+/* Asks the person, if there is one, to type `word`; true when no person can be asked. */
 bool client_confirm(const struct command_call *call, const char *what, const char *word);
 
 /* Does nothing for a while. */

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * An axis of a picture that hides nothing: it begins at 0 where it can, and what lies beyond it is
- * counted and said.
+ * An axis of a picture that hides nothing: it begins at 0 where it can, and a note tells how many
+ * values lie beyond it.
  */
 #pragma once
 

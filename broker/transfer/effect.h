@@ -3,7 +3,8 @@
  *
  * Effects: one HTTP exchange that changes something outside, journaled as an intent before it is
  * sent and with its answer after.  An intent without an answer, after a crash, is an effect whose
- * outcome is unknown: the world is looked at first, and then asked again under the same key.
+ * outcome is unknown: sluice first looks at the object, and then repeats the request under the same
+ * key.
  *
  * A step asks for an effect whenever it does not see the effect's result.  Asking is cheap and safe
  * to repeat: while the exchange is under way, while the backoff runs, and while the step's

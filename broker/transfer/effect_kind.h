@@ -27,7 +27,7 @@ struct effect_kind {
     enum transfer_step last;
     bool stops_at_freeze; /* of the origin or the target */
     bool goes_back;       /* it may happen on the way back */
-    unsigned means_done;  /* bits 1 << error kind: refusals by which it is so already */
+    unsigned means_done;  /* bits 1 << error kind: refusals that mean that it is done already */
 
     /* Copies what it will be done to, as it is seen now. */
     void (*prepare)(struct effect *effect, const struct effect_target *target,
@@ -40,7 +40,7 @@ struct effect_kind {
        sent; err gives the reason. */
     bool (*is_overtaken)(const struct intent *intent, struct error *err);
 
-    /* NULL, or: it was prepared and is not sent. */
+    /* NULL, or: releases what was prepared for an effect that is not sent. */
     void (*drop)(struct effect *effect, const struct error *err);
 
     /* NULL, or: how long it rests after an ERROR_THROTTLED, in ms. */

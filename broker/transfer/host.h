@@ -18,7 +18,7 @@ void host_ask(struct runner *runner, struct transfer *transfer);
 /* The host of transfer->new_instance, or "" if the cloud did not tell it. */
 const char *host_of(const struct transfer *transfer) __attribute__((returns_nonnull));
 
-/* The cloud has answered, or failed to, or never tells. */
+/* The cloud has answered, has failed to answer, or never tells hosts. */
 bool host_is_settled(const struct transfer *transfer);
 
 bool host_is_under_way(const struct host_look *look);

@@ -19,7 +19,7 @@ struct lead_book *lead_book_new(const struct config *config)
     __attribute__((returns_nonnull, warn_unused_result));
 void lead_book_free(struct lead_book *book);
 
-/* Of what goes to the pool by its route. */
+/* The lead times of nodes that come to the pool, by its lead key. */
 const struct leads *lead_book_of(const struct lead_book *book, const struct config_pool *pool)
     __attribute__((returns_nonnull));
 

@@ -22,8 +22,8 @@ struct lead {
 };
 
 struct lead_series {
-    struct lead kept[LEADS_KEPT]; /* a ring, in the order of their ends */
-    size_t count;                 /* ever added */
+    struct lead kept[LEADS_KEPT]; /* a ring, in the order in which they ended */
+    size_t count;                 /* of all that were ever added */
 };
 
 /* Lengths that cannot be (not positive, over a day) are not learned. */

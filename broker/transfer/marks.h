@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The marks by which a node shows its transfer.  They are written by its side, as taints, labels
- * and annotations where a cluster has these; who counts nodes reads them in the snapshot.
+ * and annotations where a cluster has these; code that counts nodes reads them in the snapshot.
  */
 #pragma once
 
@@ -14,5 +14,5 @@
 #define SLUICE_NOTE_TRANSFER "sluice.dev/transfer"
 #define SLUICE_NOTE_DEPARTURE "sluice.dev/departure-time"
 #define SLUICE_NOTE_REASON "sluice.dev/departure-reason"
-#define SLUICE_NOTE_ADDED "sluice.dev/added" /* the keys of others that we set, by spaces */
+#define SLUICE_NOTE_ADDED "sluice.dev/added" /* the other keys that we set, separated by spaces */
 #define SLUICE_NOTE_WAS_CORDONED "sluice.dev/was-unschedulable"

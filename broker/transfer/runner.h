@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The runner: owns the transfers, advances each at every news, and is the one place where a
+ * The runner: owns the transfers, advances each after each event, and is the one place where a
  * transfer changes its step or its state (one transaction, with its event).
  */
 #pragma once

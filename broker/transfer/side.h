@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Two sides of a transfer.  A side is what one kind of cluster does of a transfer: as its origin it
- * lets a node go, as its target it takes one in.  The runner calls the origin's side for the steps
- * before the machine is gone and the goal's side for those after, each chosen by the kind of its
- * cluster (`clusters.NAME.kind`).  This folder knows no kind of cluster.
+ * The two sides of a transfer.  A side is the part of a transfer that one kind of cluster does: as
+ * origin it lets a node go, as target it takes one in.  The runner calls the origin's side for the
+ * steps before the machine is gone and the goal's side for those after, each chosen by the kind of
+ * its cluster (`clusters.NAME.kind`).  This folder knows no kind of cluster.
  *
  * A function gets runner and transfer, returns a verdict as steps do, and says with
  * transfer_wait_for() what is waited for.
@@ -62,9 +62,10 @@ struct side_target {
     /* Adds what the node still lacks, in words.  It may serve if nothing is added. */
     void (*lacks)(const struct runner *runner, const struct transfer *transfer,
                   struct text *missing);
-    int (*note_ready)(struct runner *runner, struct transfer *transfer); /* it lacks nothing; -1:
-                                                                            the journal failed */
-    step_fn welcome;                                                     /* lets it serve */
+    int (*note_ready)(struct runner *runner,
+                      struct transfer *transfer); /* records that it lacks nothing;
+                                                     -1: the journal failed */
+    step_fn welcome;                              /* lets it serve */
     side_question_fn is_lost; /* the server itself has no such node either, by its name */
     bool (*may_discard)(const struct runner *runner, const struct transfer *transfer); /* it never
                                                                                            served */
@@ -136,8 +137,7 @@ struct side {
     /* [{cluster, owner, transfers, is_ending, text}] of the work that it has stopped as a whole. */
     json_t *(*describe_stopped)(const void *state);
 
-    /* Announces the transfers of this side's nodes in their clusters (conditions, Events), a few at
-       a time. */
+    /* Announces transfers to people in their clusters (conditions, Events), a few at a time. */
     void (*tell_people)(void *state);
 
     /* The blockers of the nodes that leave one cluster together: for each node an array of [{pod,

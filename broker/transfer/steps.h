@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * THE step table: the life of a transfer, in order.  A step is one function.  It is called again
- * at every news: it looks at the world, asks for what is missing, and returns a verdict.  It keeps
- * nothing across calls but what the transfer stores.
+ * after each event: it looks at the world, asks for what is missing, and returns a verdict.  It
+ * keeps nothing across calls but what the transfer stores.
  */
 #pragma once
 
@@ -69,7 +69,7 @@ const char *step_way_back(int step) __attribute__((returns_nonnull));
 /* The table as a Mermaid state diagram, for ARCHITECTURE.md. */
 void steps_diagram(struct text *out);
 
-/* How long a node may take to be closed. */
+/* How long it may take until a node is closed. */
 enum { STEP_CLOSE_MS = 10 * MINUTE_MS };
 
 /* side.c: what the side of the origin does */

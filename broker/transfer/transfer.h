@@ -79,8 +79,8 @@ struct transfer {
         void *seen;
         void (*forget)(void *seen);
     } seen[2];                 /* what its sides have seen of it; side.h */
-    char waiting[512];         /* for what, in one sentence */
-    const struct effect *told; /* whose refusal that sentence tells; NULL: no effect's */
+    char waiting[512];         /* what it waits for, in one sentence */
+    const struct effect *told; /* the effect whose refusal that sentence tells; NULL: none */
     bool needs_operator;       /* a step is past its deadline and cannot be undone */
     bool wants_undo;           /* withdraw when the step allows it */
 };

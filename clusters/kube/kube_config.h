@@ -39,8 +39,8 @@ struct kube_config {
 struct kube_config *kube_config_read(const char *path, const char *context, const char *plugin,
                                      struct error *err) __attribute__((warn_unused_result));
 
-/* A pod's own: its token, its authority (files in `folder`, which the kubelet renews) and the
-   server that the environment names. */
+/* The access of the pod in which sluice runs: token and authority (files in `folder`, which the
+   kubelet renews), and the server that the environment names. */
 #define KUBE_SERVICE_ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
 struct kube_config *kube_config_of_pod(const char *folder, const char *host, const char *port,
                                        struct error *err) __attribute__((warn_unused_result));
@@ -55,7 +55,7 @@ struct kube_config *kube_config_open(const char *kubeconfig, const char *context
 struct kube_config *kube_config_again(const struct kube_config *config, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Whether both show the same to the same server. */
+/* Whether both show the same credentials to the same server. */
 bool kube_config_equals(const struct kube_config *left, const struct kube_config *right);
 
 void kube_config_free(struct kube_config *config);

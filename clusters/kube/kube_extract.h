@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Inside clusters/ only: of one JSON object, as its bytes arrive, those members that are read here.
- * The rest, which is most of it, never reaches the decoder: it is not even checked to be JSON, and
- * damage in it or beside it may take its neighbours along.
+ * Inside clusters/ only: extracts from one JSON object, as its bytes arrive, the members that
+ * sluice reads.  The rest, which is most of it, never reaches the decoder.  It is not even checked
+ * to be JSON; damage in it may also lose members beside it.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A member that is wanted, in a row that a NULL ends.  Where its value is an object, or an array of
+/* A wanted member, in an array whose last name is NULL.  If its value is an object, or an array of
    objects, `members` are those that are wanted of it; NULL: all. */
 struct kube_member {
     const char *name;

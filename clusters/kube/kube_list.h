@@ -24,7 +24,7 @@ typedef int (*kube_item_fn)(void *context, const json_t *item, struct error *err
 struct kube_list_request {
     const char *path;
     const struct kube_member *members; /* of an item */
-    kube_item_fn on_item;              /* items of two pages may come by turns */
+    kube_item_fn on_item;              /* items of two pages may be mixed */
     kube_list_end_fn on_end;
     void *context;
 };

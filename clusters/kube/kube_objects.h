@@ -18,13 +18,13 @@ struct kube_objects;
 /* object is borrowed, for the call only. */
 typedef void (*kube_object_fn)(void *context, const json_t *object);
 
-/* The objects in "items" of one JSON object. on_head gets the members before them, if these are
-   valid JSON by themselves, and before the first item.  The members must outlive it. */
+/* The objects in "items" of one JSON object.  Before the first item on_head is called with the
+   members in front of "items", if these are valid JSON alone.  `members` must outlive it. */
 struct kube_objects *kube_objects_of_list(const struct kube_member *members, kube_object_fn on_head,
                                           kube_object_fn on_object, void *context)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* Those of an endless body that is one after the other. */
+/* The objects of an endless body, one after the other. */
 struct kube_objects *kube_objects_of_watch(const struct kube_member *members,
                                            kube_object_fn on_object, void *context)
     __attribute__((returns_nonnull, warn_unused_result));

@@ -4,11 +4,11 @@
  * The one place that speaks to an API server: it joins the URL, adds the headers, and turns what
  * comes back into a JSON body or an error.
  *
- * Credentials and authorities are replaced while we run.  A 401, a server that cannot be spoken to
- * (TLS that fails does not always say so), and a token that is not to be had, make it read the
- * kubeconfig again, every few seconds at most, and the token behind it; if there is something new
- * to show, a request that was surely not carried out is sent once more.  What cannot be read whole
- * changes nothing, and is told with the failure.  Streams that are open stay open.
+ * Credentials and authorities are replaced while we run.  It reads the kubeconfig and its token
+ * again after a 401, if the server cannot be reached (a TLS failure is not always reported as one),
+ * and if no token can be had; every few seconds at most.  If the credentials are new, a request
+ * that was surely not carried out is sent once more.  A kubeconfig that cannot be read completely
+ * changes nothing; the error of the request tells why.  Streams that are open stay open.
  */
 #pragma once
 
@@ -40,7 +40,7 @@ struct kube_call {
     const char *content_type; /* of the body; NULL: application/json */
     const json_t *body;       /* NULL: none */
     int64_t timeout_ms;
-    bool is_long; /* the answer, and not a watch: compressed where the server can */
+    bool is_long; /* the answer is long, and no watch: compressed if the server can */
     http_chunk_fn on_chunk;
 };
 

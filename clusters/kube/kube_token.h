@@ -38,7 +38,8 @@ enum kube_token_state kube_token_get(struct kube_token *token, const char **ret_
 /* Whether the plugin runs. */
 bool kube_token_is_coming(const struct kube_token *token);
 
-/* The server refused this token (NULL: none): whether another one is, or will be, available. */
+/* The server refused this token (NULL: none).  Whether another one is, or will be, there.
+ */
 bool kube_token_renew(struct kube_token *token, const char *refused);
 
 /* The token in the output of a plugin, and when it expires (0: no time is given).  The caller frees

@@ -264,8 +264,8 @@ static void take_list(struct kube_watch *watch, const char *resource_version)
     watch->changed(watch->context);
 }
 
-/* Whether the list lacks more than half of the known objects.  A watch reports such a loss object
- * by object; a list alone that does so is more often wrong. */
+/* Whether the list lacks more than half of the known objects.  A watch would report such a loss
+ * object by object.  If only a list shows it, the list is usually wrong. */
 static bool is_doubtful(const struct kube_watch *watch)
 {
     size_t known = map_count(*watch->store.objects);

@@ -25,7 +25,7 @@
 struct kube_kind {
     const char *name;                  /* "nodes" */
     const char *path;                  /* "/api/v1/nodes" */
-    const char *key_path;              /* of the map's key in an object: "metadata/name" */
+    const char *key_path;              /* path of the map's key in an object: "metadata/name" */
     const struct kube_member *members; /* that are read, by decode() and the watch; NULL: all */
     void *(*decode)(const json_t *object, struct error *err);
     /* Makes a replacement for an object that decode() refuses; it may return NULL: `former` (NULL:
@@ -41,8 +41,8 @@ struct kube_kind {
    and freed. */
 struct kube_share {
     int64_t most;
-    int64_t held;   /* by what is known */
-    int64_t listed; /* by the lists under way */
+    int64_t held;   /* bytes of known objects */
+    int64_t listed; /* bytes of lists under way */
 };
 
 /* Where the watch stores its objects; all owned by the cluster. */

@@ -13,11 +13,11 @@ struct served;
 struct served *served_new(struct kube_session *session)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* Those that wait for an answer are not called. */
+/* Callers that still wait for an answer are not called. */
 void served_free(struct served *served);
 
 /* The newest version of the group ("policy" -> "v1") that the server has too.  ERROR_INVALID: it
-   has none; kube_cause_no_group where it lacks the whole group.  Calls done at once where that is
+   has none; with kube_cause_no_group if it lacks the whole group.  Calls done at once if this is
    known, else in a later turn; the cluster must not be closed from inside. */
 typedef void (*served_done_fn)(void *context, const char *version, const struct error *err);
 void served_ask(struct served *served, const char *group, served_done_fn done, void *context);

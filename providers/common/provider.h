@@ -138,8 +138,8 @@ enum provider_identity {
     IDENTITY_BY_GROWTH,
 };
 
-/* One implementation a file; the table is at its bottom, and providers/kinds.c lists it.  Embeds
-   struct provider first. */
+/* One such table for each kind; providers/kinds.c lists them.  The kind's own struct of an open
+   provider has struct provider as its first member. */
 struct provider_kind {
     struct settings_kind account; /* its keys of `providers.NAME`; its name is the kind's */
     struct settings_kind pool;    /* its keys of `pools.NAME` */

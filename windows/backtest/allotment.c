@@ -12,8 +12,9 @@
 
 static const double levels[OUTLOOK_LEVEL_COUNT] = OUTLOOK_LEVELS;
 
-/* The share of further misses in one judged occurrence that make it miss although it would
-   otherwise meet its target, if planned windows are finer.  Measured on the recorded traces. */
+/* If planned windows are finer, a judged occurrence contains several.  Of the misses in each window
+   beyond the first, this share makes the judged occurrence miss although it would otherwise meet
+   its target.  Measured on the recorded traces. */
 static const double further = 0.2;
 
 struct plan {

@@ -13,12 +13,13 @@
    step on; events' hours are left out. */
 void occurrences_find(const struct forecast_setup *setup, struct forecast *forecast);
 
-/* Servers with a fraction, when with `servers` a share `passes` waits too long, with one fewer a
-   share `fails`, and 1 - p may. */
+/* The number of servers needed, with a fraction: with `servers` the share `passes` waits too long,
+   with one fewer the share `fails`, and the share 1 - p is allowed. */
 double occurrences_between(int servers, double passes, double fails, double p);
 
-/* Servers with a fraction: between the last that fails and the first that passes, by the logarithm
-   of the share that waits too long.  0: nothing arrives. */
+/* The number of servers needed, with a fraction.  It interpolates the logarithm of the share that
+   waits too long, between the last number that fails and the first that passes. 0: nothing arrives.
+   */
 double occurrences_need(const struct forecast_setup *setup, const struct segment_list *segments,
                         double scale);
 
@@ -29,5 +30,5 @@ double occurrences_scale_for(const struct forecast_setup *setup,
 /* The local day of that moment, as civil_day() counts. */
 int64_t occurrences_day(const struct window_set *set, struct wall_time wall);
 
-/* With which that day begins. */
+/* The moment at which that day begins. */
 struct wall_time occurrences_midnight(const struct window_set *set, int64_t day);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a batch is made of, and what all that changes it does.  For batch.c and batch_change.c.
+ * The members of a batch, and the operations on them that batch.c and batch_change.c share.
  */
 #pragma once
 

@@ -6,9 +6,9 @@
  * become free, and the number of waiting requests gives the number of late ones.  The cost of a
  * request does not depend on the number of servers, and no arrival is sorted.
  *
- * A tick is the target divided by a number and a half: rounding moves as many waits over the limit
- * as under it.  The count of violations is near the exact one, never certain: it says where a
- * search has to look, replay.h decides.
+ * A tick is the target divided by n + 1/2, n whole.  So rounding moves as many waits over the limit
+ * as under it.  The count of violations is near the exact one, never certain: it tells a search
+ * where to look, and the exact replay (replay.h) decides.
  */
 #pragma once
 
@@ -26,8 +26,8 @@ struct wheel_limits {
 };
 
 /* Counts the requests that wait longer than the target, up to the first beyond the limits; false
-   when it came to that.  Segments in which so many servers, or fewer, left no such request before
-   are not run again. */
+   when that one was reached.  Segments in which so many servers, or fewer, left no such request
+   before are not run again. */
 bool wheel_run(struct wheel *wheel, int servers, const struct wheel_limits *limits,
                int64_t ret_violations[DEMAND_CLASSES]);
 

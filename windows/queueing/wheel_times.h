@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the repetitions of a queue in a window share when they are replayed in ticks (wheel.h): the
- * tick, the service times in ticks, and where nothing has to be replayed at all.
+ * The data that all repetitions of one queue and window have in common in a replay by ticks
+ * (wheel.h): the tick, the service times in ticks, and the stretches that need no replay.
  */
 #pragma once
 

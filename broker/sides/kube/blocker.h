@@ -15,7 +15,7 @@ struct blocker_kind {
     const char *name;
     const char *verdict; /* "never", "slow" or "note" */
     const char *advice;  /* what a person can do */
-    bool is_of_budget;   /* a server that is asked knows better */
+    bool is_of_budget;   /* a server's answer to a dry run replaces it */
 };
 
 /* Both see it: the numbers and the server. */

@@ -5,9 +5,9 @@
  * compares the snapshot with the available time, and adds the answers to eviction dry runs where
  * they cannot be computed.
  *
- * "slow": the pod leaves by itself, before or after the deadline.  "never": no eviction can
- * succeed, and the pod is deleted at its own deadline.  "note": nothing is delayed, but some work
- * is lost.
+ * "slow": the delay ends by itself, before or after the deadline.  "never": no eviction can
+ * succeed, and the pod is deleted at its own deadline.  "note": no problem for the drain, but worth
+ * knowing: for example, work that is lost.
  */
 #pragma once
 

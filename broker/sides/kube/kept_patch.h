@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A change of an object that is sent when all is on the disk that was promised until then.
+ * A change of an object.  It is sent when all commits so far are on the disk.
  */
 #pragma once
 

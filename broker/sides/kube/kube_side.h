@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The side of Kubernetes clusters.  The functions are rows of broker/transfer/side.h, where it is
- * said what each answers.  What the side keeps is in kube_state.h.
+ * The side of Kubernetes clusters.  The functions are rows of broker/transfer/side.h, which says
+ * what each answers.  What the side keeps is in kube_state.h.
  */
 #pragma once
 

@@ -61,7 +61,7 @@ enum presence look_at_new_node(struct runner *runner, struct transfer *transfer)
 /* Whether an answer is still to come; look may be NULL. */
 bool look_is_under_way(const struct transfer_look *look);
 
-/* Why the lists of it make no sense, with the cluster's name; NULL: they do. */
+/* Why the lists that were read make no sense, with the cluster's name; NULL: they make sense. */
 const char *look_trouble(const struct transfer_look *look);
 
 void look_free(struct transfer_look *look);

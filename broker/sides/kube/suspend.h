@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Gangs that are stopped as a whole, through their owner, before the first of their pods is
- * evicted; and go on when the last node that a transfer takes from them is empty, or is kept.
+ * Suspends gangs as a whole, through their owner, before the first of their pods is evicted.  A
+ * gang is resumed when the last node that a transfer takes from it is empty, or is kept.
  *
- * A suspension is a promise of its own, for it outlives the transfer that began it when another
- * takes more nodes of the same gang: a record of the journal, written before the owner is told.
- * What becomes of it is read from the owner itself, whose annotation says who stopped it and what
- * was before; an answer that got lost is looked for there.  So two moves stop a gang once, and what
- * a person had stopped stays so.
+ * A suspension is a record of its own in the journal, written before the owner is changed.  It may
+ * outlive the transfer that began it, because another one may take more nodes of the same gang.
+ * Its result is read from the owner: an annotation says which transfer stopped it, and what was set
+ * before.  So a lost answer does no harm, two moves stop a gang once, and a gang that a person has
+ * stopped stays stopped.
  */
 #pragma once
 
@@ -37,6 +37,6 @@ bool suspend_is_settled(struct suspensions *suspensions, struct transfer *transf
 /* Does the next step of each suspension; true while one has more to do. */
 bool suspensions_tick(struct suspensions *suspensions);
 
-/* [{cluster, owner, transfers, is_ending, text}] of those that are stopped, or may be. */
+/* [{cluster, owner, transfers, is_ending, text}] of the gangs that are stopped, or may be. */
 json_t *suspensions_describe(const struct suspensions *suspensions)
     __attribute__((returns_nonnull, warn_unused_result));

@@ -6,12 +6,15 @@
  * of the program.  One rule a line, `RULE [years=..] [observed=..|moved=..] NAME`; # begins a
  * comment line:
  *
- *     12-25 the same date each year 12-25..12-26 each day of a range, at most 31 days 2022-06-03
- *     one day; 2022-06-02..2022-06-03 11-thu-4, 05-mon-last the fourth Thursday of November, the
- *     last Monday of May easter-2, easter+39 days from Easter Sunday (western churches)
- *     years=1986-, years=-2013, years=1990-1994,1996,2000- observed=nearest if it is on a Saturday,
- *     Friday is one too; if on a Sunday, Monday observed=next if at a weekend, the next weekday
- *     that is not a holiday is one too moved=sun-1 if on a Sunday, it is the day before instead
+ *     12-25                    the same date each year
+ *     12-25..12-26             each day of a range, at most 31 days
+ *     2022-06-03               one day; 2022-06-02..2022-06-03
+ *     11-thu-4, 05-mon-last    the fourth Thursday of November, the last Monday of May
+ *     easter-2, easter+39      days from Easter Sunday (western churches)
+ *     years=1986-, years=-2013, years=1990-1994,1996,2000-
+ *     observed=nearest         if on a Saturday, Friday is one too; on a Sunday, Monday
+ *     observed=next            if at a weekend, the next weekday without a holiday is one too
+ *     moved=sun-1              if on a Sunday, it is the day before instead
  */
 #pragma once
 

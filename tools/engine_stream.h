@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * One stream of requests for two: the replay, and the simulation of every iteration beside it. Both
- * begin with an empty engine.
+ * One stream of requests for both the replay and the simulation of every iteration.  Both begin
+ * with an empty engine.
  */
 #pragma once
 

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Inference engines iteration by iteration, to judge the replay by: whole tokens, prompts in chunks
- * within a budget of tokens, each iteration as long as what is in it.  Who comes waits for the end
- * of the iteration that runs.  The replica with the fewest requests gets the next one.  It shares
- * nothing with the replay but when requests come and how long they are.
+ * within a budget of tokens, each iteration as long as what is in it.  An arriving request waits
+ * for the end of the running iteration.  The replica with the fewest requests gets the next one.
+ * It shares with the replay only the times and the lengths of requests.
  */
 #pragma once
 
@@ -83,8 +83,8 @@ static inline void iteration_admit(struct iteration_world *world, int at, double
     }
 }
 
-/* Those that write get a token each, and what the budget leaves goes to prompts, in the order in
-   which they came. */
+/* Each decoding request gets a token; the rest of the budget goes to prompts, in the order in which
+   they came. */
 static inline void iteration_begin(struct iteration_world *world, int at, double now)
 {
     struct iteration_replica *replica = &world->replicas[at];

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A log of requests for two: the planner, which reads it as a file, and the simulation of every
- * iteration, which plays the very requests.
+ * A log of requests for both the planner, which reads it as a file, and the simulation of every
+ * iteration, which plays the same requests.
  */
 #pragma once
 

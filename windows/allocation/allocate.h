@@ -4,14 +4,14 @@
  * Allocation: for every window the fewest replicas with which every queue meets its target on the
  * days of the demand, split over clusters, packed into nodes, placed in pools; one schedule a
  * window.  A queue that has to survive the loss of a node or a zone gets so many more that those
- * which stay keep its waits within twice the target.  Where the nodes do not suffice, the replicas
- * go first to who is not even stable, then to who is furthest from its target, one by one; the plan
- * then names who falls short and by how much.  A saturated plan gives what is left over to the
- * thinnest cushion, again and again, until no node is left.
+ * which stay keep its waits within twice the target.  If the nodes do not suffice, replicas go, one
+ * by one, first to queues that are not even stable, then to the queue furthest from its target.
+ * The plan then names the queues that fall short and by how much.  A saturated plan gives each
+ * remaining replica to the queue whose wait is nearest to its target, until no node is left.
  *
- * The model is plain data that borrows everything; who has a configuration translates it.  Cells
- * (queue, window) are worked on by several threads; their number changes nothing in the answer, and
- * neither does another queue.
+ * The model is plain data that borrows everything; a caller that has a configuration translates it.
+ * Several threads work on cells (queue, window).  Neither the number of threads nor another queue
+ * changes the answer of a cell.
  */
 #pragma once
 
@@ -83,7 +83,7 @@ struct allocate_model {
     bool is_estimate;  /* windows/queueing/transient.h instead of replays: quick, and not confirmed
                           by one */
     bool is_saturated; /* spends the nodes that are left over */
-    struct progress_report report; /* of how far allocate_search() is */
+    struct progress_report report; /* hears how far allocate_search() is */
 };
 
 struct allocate_cell {
@@ -120,7 +120,8 @@ struct allocate_need {
 
 struct allocate_plan {
     struct allocate_cell *cells; /* [window * queue_count + queue] */
-    struct schedule **schedules; /* one a window; NULL for an event that ended before the demand */
+    struct schedule **schedules; /* one a window; NULL for an event that is over when the demand
+                                    ends */
     struct allocate_need *needs; /* [window * cluster_count + cluster] */
     int *missing_nodes;          /* one a window: how many more all targets would take */
     bool *is_met;                /* one a window: every target and loss */

@@ -15,7 +15,8 @@ struct window_work {
     const struct estimate
         *estimates;              /* one a queue: what a replica is worth where they are scarce */
     struct allocate_need *needs; /* one a cluster: set */
-    bool *is_withheld;           /* set: unused nodes stay unused, because of a queue */
+    bool *is_withheld;           /* set: unused nodes stay unused, because a queue has to survive
+                                    the loss of a zone */
 };
 
 /* Sets `needed`, `granted` and `lost` of each cell, writes the schedule; ret_missing: how many more

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Why a queue needs as many replicas as a plan says: the waits with one fewer and one more, when it
- * is that one fewer is not enough, which day that is, and what the closed form would have said.  Of
+ * Why a queue needs as many replicas as a plan says: the waits with one fewer and one more, the
+ * time and the day at which one fewer is not enough, and what the closed form would have said.  Of
  * engines also which of their targets decides, and how full they are when most arrives.
  */
 #pragma once
@@ -26,8 +26,9 @@ struct explain {
     struct explain_wait waits[EXPLAIN_STEPS];
     int estimate;               /* replicas, as --estimate would have them */
     double rate_per_s;          /* mean of the window */
-    double peak_per_s;          /* of its busiest step, or minute of shorter ones, */
-    struct wall_time peak;      /* which begins then */
+    double peak_per_s;          /* of its busiest step; of its busiest minute, if steps are shorter
+                                 */
+    struct wall_time peak;      /* when that step begins */
     enum replay_figure binds;   /* with one replica less (with this number, if one less is
                                    impossible); if each day counts, on the worst day */
     struct wall_time binding;   /* the step that then makes the longest wait, or the longest time of

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Where replicas stand: a queue's replicas over the shares of its workloads, their GPUs packed into
- * nodes, the nodes in pools.  Replicas are first split by weight; one more goes where its weight
- * wants it, and where there is no room to the next best share of its queue.  What a lost node or a
- * lost zone takes of a queue is read from the same table.
+ * nodes, the nodes in pools.  Replicas are first split by weight; one more goes to the share that
+ * is furthest below its part by weight, or, if there is no room, to the next such share of its
+ * queue.  What a lost node or a lost zone takes of a queue is read from the same table.
  *
  * The layout borrows the model.  For allocate_window.c.
  */

@@ -22,8 +22,8 @@ struct place_pool {
     size_t reservation;
     int floor; /* nodes that are always there */
     int cap;   /* nodes that the pool may have */
-    int group; /* nodes that serve only together, at least 1: so many does the largest replica
-                  take, of one pool */
+    int group; /* nodes that serve only together, at least 1: as many as the largest replica takes
+                  of one pool */
 };
 
 struct place {

@@ -39,7 +39,7 @@ struct backtest_setup {
         without; /* parts of the forecast that are left out (windows/forecast/forecast_parts.h) */
     uint64_t seed;
     int threads;
-    struct progress_report report; /* of how far it is */
+    struct progress_report report; /* hears how far it is */
     unsigned played; /* bit i: policies[i]; BACKTEST_LIMIT; 0: all of them, and the limit */
 };
 
@@ -55,8 +55,8 @@ struct backtest_miss {
     struct miss_facts facts;   /* if planned windows are finer: of the one that lacked most
                                   servers */
     double wait_s;             /* at the percentile, of the worse class */
-    enum replay_figure target; /* that was missed by most, */
-    double found_s;            /* and what it was then */
+    enum replay_figure target; /* the target that was missed by most */
+    double found_s;            /* the figure found for that target */
     enum miss_reason reason;
     const struct policy
         *later; /* that met it with more servers, planned nearer to it; NULL: none */
@@ -79,7 +79,7 @@ struct backtest_limit {
     double node_h;     /* of production, at least */
     double research_h; /* at most */
     double recovered;  /* at most; told where the backtest has `recovered` */
-    bool has_moves;    /* they are part of it */
+    bool has_moves;    /* moves are part of the limit */
 };
 
 struct backtest {
@@ -94,9 +94,9 @@ struct backtest {
     int **needs;        /* [queue][span of the planned course]: the fewest servers, each alone */
     bool has_recovered; /* static-peak and the oracle were played, so `recovered` is known for
                            all */
-    bool has_limit;     /* it was asked for, too */
-    const struct demand_series *unbounded; /* it was asked for, but this queue's servers are
-                                              replicas of engines; NULL: of none */
+    bool has_limit;     /* the limit was asked for, too */
+    const struct demand_series *unbounded; /* the limit was asked for, but this queue's servers are
+                                              replicas of engines; NULL: there is no such queue */
     struct backtest_limit limit;
     size_t queue_count;
     int64_t requests; /* judged, of all queues */

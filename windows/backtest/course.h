@@ -16,8 +16,8 @@ struct course_span {
     struct wall_span time;
     size_t window;             /* index */
     size_t week;               /* in which it begins */
-    int64_t day;               /* local, on which the window's occurrence begins that it is of */
-    struct wall_time midnight; /* with which that day begins */
+    int64_t day;               /* local day on which its occurrence of the window begins */
+    struct wall_time midnight; /* the midnight with which that day begins */
 };
 
 struct course {

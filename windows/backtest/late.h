@@ -19,7 +19,7 @@ struct late { /* zeroed before the first segment */
     size_t plan_slots;
     size_t slot;
     size_t next[DEMAND_CLASSES]; /* the first that arrives in the slot */
-    struct done_times busy;      /* who came earlier and is not done */
+    struct done_times busy;      /* requests that came earlier and are not done */
     struct servers servers;
     size_t room; /* leaves that there is memory for */
 };

@@ -26,9 +26,10 @@ struct measure {
     size_t spans;
     size_t spans_met;
     int64_t requests;
-    int64_t late;      /* over the target that most are over */
-    double violations; /* their share */
-    double worst;      /* found at the percentile over the target, of the worst span */
+    int64_t late;      /* requests over one target: the one that most requests are over */
+    double violations; /* share of late requests */
+    double worst;      /* the figure found at the percentile, divided by its target, in the worst
+                          span */
     double recovered;  /* share of the oracle's gain over static-peak; set by the backtest */
 };
 

@@ -10,7 +10,7 @@
 #include "windows/judge/staff.h"
 
 struct moment {
-    size_t next[DEMAND_CLASSES]; /* who has not started */
+    size_t next[DEMAND_CLASSES]; /* the first request that has not started */
     struct done_times busy;
     uint64_t sum; /* of these times */
 };

@@ -34,7 +34,7 @@ struct occurrence {
     size_t count[DEMAND_CLASSES];
     uint32_t *span_of[DEMAND_CLASSES]; /* setup->span_count: in none */
     uint64_t *service;                 /* as many as requests */
-    struct done_times before;          /* who is busy at its begin, if servers suffice */
+    struct done_times before;          /* busy servers at its begin, if servers suffice */
 };
 
 void occurrence_init(struct occurrence *occurrence, const struct occurrence_setup *setup,

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The oracle of a queue whose servers are replicas of engines.  What one request does to the others
- * is felt by all that run beside it, so single servers are not taken away one by one as for others
+ * The oracle of a queue whose servers are replicas of engines.  A request slows all requests that
+ * run beside it.  So servers are not taken away one by one, as the oracle for servers does
  * (oracle.h).  Instead each occurrence has one margin over the load of its slots, the smallest with
  * which it meets its targets.
  */

@@ -17,9 +17,9 @@ struct policy {
     const char *parameter; /* what the levels are; NULL: there is none */
     double levels[POLICY_LEVELS];
     size_t level_count;
-    size_t chosen; /* the level that stands while nothing else is chosen */
+    size_t chosen; /* the level that is used while no other is chosen */
     bool is_tuned; /* the level is chosen by how it did on past weeks */
-    bool is_share; /* the level is a share of misses: what the attainment allows, of */
+    bool is_share; /* the level is a share of misses: the one that the attainment allows, of */
     enum outlook_kind outlook;
     bool is_last_week; /* uses the field's `last_week`, which is computed only for such policies */
     bool is_oracle;    /* looks at the weeks that it plans */

@@ -21,10 +21,10 @@
 
 struct odd_day {
     int64_t day;   /* as civil_day() counts */
-    int weekday;   /* that it is */
-    int as;        /* that it was like; -1: of none, but: */
-    double factor; /* of the arrivals that are usual of its hours */
-    double share;  /* of all arrivals: queues that agree */
+    int weekday;   /* its own weekday */
+    int as;        /* the weekday that it was like; -1: none, but `factor` fits */
+    double factor; /* its arrivals over the usual arrivals of its hours */
+    double share;  /* of all arrivals: those in queues that agree */
 };
 
 struct odd_days {

@@ -12,8 +12,8 @@
  *
  * The calendar (windows/calendar/calendar.h) adds what stands outside the week.  A holiday has
  * another day's windows from its midnight to the next: the night before it ends at midnight, and so
- * does its own (what then follows is what always stands at that hour).  An event is a dated window
- * that covers whatever it overlaps and ends by itself.
+ * does its own night.  After that the usual windows are in force.  An event is a dated window that
+ * covers whatever it overlaps and ends by itself.
  */
 #pragma once
 

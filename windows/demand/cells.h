@@ -49,7 +49,7 @@ bool cell_number(const char *text, double *ret);
 /* high or 1, low or 2, in any case. */
 bool cell_class(const char *text, enum demand_class *ret);
 
-/* Whether nothing is known by it: "", "NaN", "null" and the like. */
+/* Whether the cell says that nothing is known: "", "NaN", "null" and the like. */
 bool cell_is_void(const char *text);
 
 /* A rate as people write its unit: "s", "min", "h"; 0: it is none. */

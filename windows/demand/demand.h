@@ -15,7 +15,7 @@
  * which are counted by steps of a second, of ten seconds where those were too many, or else of
  * minutes.  A step without a row had none, and gaps alone make it unknown.
  *
- * In all others a step without a row is unknown, and unknown is never taken for zero: whoever uses
+ * In all others a step without a row is unknown, and unknown is never taken for zero: each user of
  * a series skips such steps.  With missing_zero it counts as zero arrivals, except where a gaps
  * file (columns gap_start*, gap_end* and, where given, trace: a queue or part of the file's name)
  * says that nothing is known.  Where one class of a step is missing, the whole step is unknown.
@@ -46,7 +46,7 @@ struct demand_series {
                                         the queue has no such class */
     int64_t longest_ms;              /* the longest step of its rows: more than step_ms if the step
                                         changed, or is longer than an hour */
-    struct wall_time changed;        /* when they first did; 0: never */
+    struct wall_time changed;        /* when its step first changed; 0: never */
     struct token_pairs *tokens;      /* lengths of its requests; NULL: the file tells none */
     int64_t apart_ms;                /* with missing_zero: how far its rows are apart all the time,
                                         where that is more than a step; 0: they are not */

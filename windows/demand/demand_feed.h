@@ -21,7 +21,7 @@ struct demand_block {
 
 struct demand_feed {
     const char *source;         /* names the file in errors */
-    struct file_stream *stream; /* NULL: what follows */
+    struct file_stream *stream; /* NULL: the bytes come from memory, the next two members */
     const char *bytes;
     size_t size;
     struct demand_block rest; /* read, and in no block yet */

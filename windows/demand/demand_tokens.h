@@ -20,10 +20,10 @@ struct demand_tokens {
     struct token_pairs pairs;
     size_t rows;     /* with an answer, kept or not */
     size_t stride;   /* one of so many consecutive rows is kept, a power of two; 0 is 1 */
-    bool has_counts; /* some pairs count requests, */
-    bool has_rates;  /* and others, until demand_tokens_over(), requests a second */
-    bool has_local;  /* some times are what the clock showed, until demand_tokens_resolve(), */
-    bool has_utc;    /* and others moments */
+    bool has_counts; /* some pairs count requests */
+    bool has_rates;  /* some pairs are requests a second, until demand_tokens_over() */
+    bool has_local;  /* some times are what the clock showed, until demand_tokens_resolve() */
+    bool has_utc;    /* some times are moments */
 };
 
 /* Adds a row that has an answer to a part of the file.  A part keeps all of its rows.  pair->count

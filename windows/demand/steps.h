@@ -5,8 +5,8 @@
  * has steps of an hour or five minutes, new data of a minute.  A run of rows with one step is an
  * era, and a row counts for the step of its era.
  *
- * Most rows say what the step is.  Another one is believed where more rows in a row keep it than
- * chance would have it: of sparse minutes, too, several follow each other five minutes apart.
+ * Most rows say what the step is.  Another step is believed if more consecutive rows keep it than
+ * chance explains: of sparse minutes, too, several follow each other five minutes apart.
  */
 #pragma once
 
@@ -68,6 +68,6 @@ void steps_count(const int64_t *times, size_t count, struct steps_tallies *talli
 int64_t steps_base(const struct steps_tallies *tallies, bool is_sparse, int64_t *ret_divisor);
 void steps_tallies_clear(struct steps_tallies *tallies);
 
-/* For how long a row counts, and the next row is `until_ms` later (0: there is none); *at is where
-   the last row's era was, 0 at first.  Rows are asked for in the order of time. */
+/* How long a row counts, if the next row is `until_ms` later (0: there is none). *at is where the
+   last row's era was, 0 at first.  Rows are asked for in the order of time. */
 int64_t steps_cover(const struct steps *steps, size_t *at, int64_t ms, int64_t until_ms);

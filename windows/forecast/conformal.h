@@ -45,8 +45,8 @@ struct conformal_score {
 struct conformal {
     ARRAY(double) scores;                /* the newest of them, sorted */
     ARRAY(struct conformal_score) order; /* the same, oldest first */
-    size_t days;                         /* that they are of */
-    size_t days_seen;                    /* the same of those that are forgotten, too */
+    size_t days;                         /* days that they are of */
+    size_t days_seen;                    /* days of all scores so far, forgotten ones included */
     double target;                       /* share of misses that is asked for, under a half */
     double alpha;                        /* in use */
     double expected;                     /* days whose distances stand beside the scores, */
@@ -66,8 +66,8 @@ double conformal_upper(const struct conformal *conformal, enum conformal_basis *
    valid until the next score comes. */
 struct conformal_sight {
     double worth;     /* the effective number of scores, in independent days */
-    double mean;      /* of the next one */
-    double deviation; /* of that, as Student's law has it, */
+    double mean;      /* mean of the next score */
+    double deviation; /* deviation of the next score, by Student's t */
     double freedom;   /* with so many degrees */
 };
 

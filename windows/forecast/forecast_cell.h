@@ -50,13 +50,13 @@ struct forecast_setup {
     bool is_shared;       /* with a lead: for all windows of a day together, as their misses are
                              shared out, when the first of them is planned; at its midnight at
                              the latest */
-    int64_t day;          /* local, which is planned so */
+    int64_t day;          /* local day that is planned so */
     unsigned without;     /* parts that are left out (windows/forecast/forecast_parts.h) */
 };
 
 struct forecast_occurrence {
     int64_t day; /* on which it begins, local */
-    int weekday; /* as which that counts */
+    int weekday; /* the weekday as which that day counts */
     struct wall_time begin;
     struct wall_time end;
     size_t steps; /* known; of `steps_all` */
@@ -82,7 +82,7 @@ struct forecast_score {
     size_t bases_covered[CONFORMAL_BASES];
     double loss;
     double last_week_loss;    /* of planning with last week's need */
-    double last_week_10_loss; /* and a tenth more */
+    double last_week_10_loss; /* of planning with a tenth more than that */
     double needs;             /* sums, in servers */
     double bounds;
 };
@@ -95,9 +95,9 @@ struct forecast_cell {
     double
         usually_known;   /* share of the window, at its latest known occurrence; 0: there is none */
     double last;         /* need of the last seven days together, as allocate asks for it */
-    int64_t away_ms;     /* from the end of the demand to the first of them */
+    int64_t away_ms;     /* from the end of the demand to the first occurrence ahead */
     ARRAY(double) ahead; /* points of its occurrences within the horizon, or of its next one */
-    double hours;        /* of these together */
+    double hours;        /* hours of these occurrences together */
     double point;        /* of the neediest of them */
     double lower;
     double upper;

@@ -34,7 +34,7 @@ static inline uint64_t service_draw(struct service_draws *draws, const uint64_t 
 
 /* The state at one moment. */
 struct offered_moment {
-    size_t next[DEMAND_CLASSES]; /* who has not arrived */
+    size_t next[DEMAND_CLASSES]; /* the first request that has not arrived */
     ARRAY(uint64_t) busy;        /* when they are done, all later than the moment, in no order */
     uint64_t sum;                /* of these */
     struct service_draws draws;

@@ -18,7 +18,7 @@ struct staff {
     struct servers tree;
     size_t there;        /* in the tree or not */
     size_t room;         /* leaves that there is memory for */
-    uint64_t idle_since; /* of those who are not in the tree */
+    uint64_t idle_since; /* of the servers that are not in the tree */
 };
 
 enum { STAFF_LEAVES = 8 }; /* at least */

@@ -58,7 +58,8 @@ void batch_free(struct batch *batch);
 
 void batch_reset(struct batch *batch);
 
-/* From here on lengths are drawn from these numbers, of whose first `drawn` of four are taken. */
+/* From here on lengths are drawn from these numbers.  Each gives four; `drawn` of the first
+   number's four are used already. */
 void batch_draw_from(struct batch *batch, const struct random *random, unsigned drawn);
 
 /* From here on lengths are those of this period (engine_periods.h); those of ENGINE_WHOLE until it

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * One replica of an engine.  All its running requests get their tokens at one rate, so one number
- * says how far all of them are: `tokens` that each would have got that runs since the batch was
- * last empty.  A request with so many tokens to come is done when that number is `tokens` + its
- * own, and the order in which requests end is the order of these sums.  For batch.c.
+ * says how far all of them are: `tokens`, which a request would have got by now if it had run since
+ * the batch was last empty.  A request with so many tokens to come is done when that number is
+ * `tokens` + its own, and the order in which requests end is the order of these sums.  For batch.c.
  */
 #pragma once
 
@@ -36,7 +36,7 @@ struct batch_replica {
     double tokens;
     double at;    /* ticks: of `tokens` and `pause` */
     double pause; /* ticks from then on for which prompts still hold all of them up */
-    double read;  /* ticks: when the prompts of who runs have been read */
+    double read;  /* ticks: when the prompts of the running requests have been read */
     int running;
     double *ends;                   /* tokens with which each is done, the next one last */
     uint16_t *slots;                /* where each runs; behind them the free slots */

@@ -148,5 +148,5 @@ static inline void ends_set(struct batch *batch, unsigned replica)
     }
 }
 
-/* Who waited elsewhere comes to the router now. */
+/* A request that waited elsewhere comes to the router now. */
 void batch_give(struct batch *batch, const struct waiting *who, double now);

@@ -7,8 +7,8 @@
  * It gives the search its start, and ranks queues that share scarce machines.  It never decides
  * alone; windows/queueing/transient.h is more accurate.
  *
- * Engines (engine.h) are stationary by windows/servers/engine_wait.h; what they are held to beside
- * the wait is not looked at.
+ * Engines (engine.h) are stationary by windows/servers/engine_wait.h; their targets other than the
+ * wait are not considered.
  */
 #pragma once
 
@@ -33,7 +33,7 @@ double estimate_tail(const struct estimate *estimate, int servers, double t_s);
 /* The fewest servers with which at most a share of 1 - p waits longer than t; at least 1. */
 int estimate_servers(const struct estimate *estimate, double p, double t_s);
 
-/* The rate, per second, at no more than which a share p of the requests comes. */
+/* The least rate, per second, such that a share p of the requests comes at no higher rate. */
 double estimate_rate(const struct estimate *estimate, double p);
 
 /* The highest load, in servers that are full. */

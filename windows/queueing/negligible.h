@@ -6,8 +6,8 @@
  * leaves such stretches out.  The replay after one begins early enough that earlier services have
  * ended.  A segment's begin is never left out, because earlier requests may keep all servers busy.
  * Of engines nothing is left out where there is a target on the first token or on the time per
- * token, which may be missed by requests that do not wait.  For looking: replay_passes() and its
- * like leave nothing out.
+ * token, which may be missed by requests that do not wait.  Only for a search: replay_passes() and
+ * similar functions leave nothing out.
  */
 #pragma once
 

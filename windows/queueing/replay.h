@@ -3,8 +3,8 @@
  *
  * The exact replay of counted arrivals against a number of servers: two classes, the high one goes
  * first but interrupts no request, first come first served within a class.  Service times are given
- * in the order of starts, not of arrivals: when anyone starts then depends on neither priorities
- * nor chance at the queue, and more servers never make a low request wait longer.
+ * in the order of starts, not of arrivals: so the times of starts depend neither on priorities nor
+ * on chance at the queue, and more servers never make a low request wait longer.
  *
  * Each segment begins with servers busy as arrivals_before() says and no request waiting (the
  * window before met its target), and ends when all that arrived in it have started: nothing is cut

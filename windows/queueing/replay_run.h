@@ -48,7 +48,7 @@ void replay_run_begin(struct run *run, struct arrivals *arrivals,
 
 bool replay_run_anyone_waits(const struct run *run);
 
-/* Drops who has started and appends arrivals. */
+/* Drops the requests that have started, and appends arrivals. */
 void replay_line_append(struct line *line, const uint64_t *arrived, size_t count);
 void replay_run_append(struct run *run, const struct arrivals_chunk *chunk);
 

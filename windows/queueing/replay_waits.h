@@ -17,7 +17,7 @@ struct waits {
 void waits_init(struct waits *waits, const struct arrivals *arrivals); /* room for all */
 void waits_clear(struct waits *waits);
 
-/* To be asked before the other. */
+/* Call before waits_class(). */
 struct replay_waits waits_quantiles(struct waits *waits, const struct arrivals *arrivals,
                                     double percentile);
 
@@ -26,5 +26,5 @@ struct replay_waits waits_quantiles(struct waits *waits, const struct arrivals *
 struct replay_day waits_late_day(struct waits *waits, const struct arrivals *arrivals,
                                  uint64_t limit, double percentile);
 
-/* But for the violations. */
+/* All members except the violations. */
 struct replay_class waits_class(struct waits *waits, enum demand_class class, double percentile);

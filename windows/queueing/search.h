@@ -6,8 +6,8 @@
  * never waits longer for one more server; the high class can, rarely, which is why the next one is
  * tried too.
  *
- * The target is met by all days of the window in one, or by each of its days (segment.h) by itself:
- * then one day that is worse than the others is not made up for by them.
+ * The target is met by all days of the window pooled, or by each of its days (segment.h) by itself:
+ * then other days cannot make up for a worse one.
  *
  * Where requests are many, numbers are looked at in ticks (wheel.h) and exactly only where that
  * leaves a doubt; the answer, the next number and the one below are tried exactly under the worst
@@ -39,7 +39,8 @@ struct search_day { /* the one with the longest wait at the percentile, of the w
 struct search_result {
     int servers;      /* 0: nothing arrives */
     int failing_seed; /* under which one fewer fails; -1 for one server or none */
-    int worst_seed;   /* under which most wait too long, to a tenth of the allowed */
+    int worst_seed;   /* under which most wait too long; differences below a tenth of the allowed
+                         number do not count */
     int64_t requests[DEMAND_CLASSES]; /* one repetition */
     double wait_s[DEMAND_CLASSES];    /* at the percentile, under the worst seed; where each day
                                          counts, of the day on which it is longest */

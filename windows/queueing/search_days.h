@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What has to meet the target by itself: all days of a window in one, or each of them.  Each is a
- * search of its own with the same answer to find; that which needs most, by the estimate, is first.
+ * What has to meet the target by itself: all days of a window pooled, or each of them.  Each part
+ * has a search of its own for one common answer.  The part that needs most, by the estimate, is
+ * first.
  */
 #pragma once
 
@@ -10,7 +11,7 @@
 #include "windows/queueing/search.h"
 
 struct search_days {
-    struct search_setup *items; /* none of them is one of each day any more */
+    struct search_setup *items; /* none of them has a target for each day any more */
     size_t count;
     struct search_setup whole;     /* all days pooled; cut into days if each day counts */
     struct segment_list *segments; /* one per day; days without known steps have no item */

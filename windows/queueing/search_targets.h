@@ -8,7 +8,7 @@
 
 #include "windows/queueing/search.h"
 
-/* Of engines that are held to more than the wait. */
+/* For engines that have targets other than the wait. */
 struct search_late_day {
     struct wall_time begin; /* 0: not known */
     enum replay_figure which;
@@ -46,5 +46,5 @@ int search_tokens_under(const struct search_setup *setup, int seed, int servers,
                         struct search_targets *targets, struct error *err)
     __attribute__((warn_unused_result));
 
-/* From found_s what follows, but for the day. */
+/* Sets the members that follow from found_s, except the day. */
 void search_targets_judge(struct search_targets *targets, const struct replay_target *target);

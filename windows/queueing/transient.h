@@ -10,8 +10,8 @@
  *     variance'  = rate + E[min(N, c)] (free + cv^2 busy) / s - 2 free variance / s
  *
  * where busy = P(N >= c) and free = 1 - busy; free servers follow the rate the faster, the more
- * equal the services are.  Who arrives waits longer than t when more than c are left of those in
- * the system after c servers have worked for t.
+ * equal the services are.  An arriving request waits longer than t if more than c of the requests
+ * in the system are left after c servers have worked for t.
  *
  * A stationary formula (windows/queueing/estimate.h) takes every minute above c for one without
  * end; this one knows that a burst of a minute ends.  Each number looked at costs a pass over all
@@ -28,5 +28,5 @@ double transient_tail(const struct arrivals_setup *setup, int servers, double t_
  */
 int transient_servers(const struct arrivals_setup *setup, double p, double t_s);
 
-/* The wait that a share p does not exceed, in seconds; a week for that and all above. */
+/* The wait that a share p does not exceed, in seconds; a week stands for a week or more. */
 double transient_wait(const struct arrivals_setup *setup, int servers, double p);

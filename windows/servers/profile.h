@@ -6,10 +6,10 @@
  *
  *     seconds = iteration dI + per_request d(generated tokens) + prefill d(computed prompt tokens),
  *
- * and least squares over many such intervals tells the three.  What is no such interval is dropped
- * with a reason (profile_rows.c).  Where engines do not count iterations, the mean time between two
- * tokens stands against the mean number of running requests.  Where neither tells, the safe form is
- * left: as many slots as were seen to run, at the slowest pace that was seen.
+ * and least squares over many such intervals gives the three coefficients.  Other intervals are
+ * dropped with a reason (profile_rows.c).  Where engines do not count iterations, the mean time
+ * between two tokens is fitted to the mean number of running requests.  If neither gives a law, the
+ * safe form is left: as many slots as were seen to run, at the slowest pace that was seen.
  *
  * Pure: what was scraped comes in, and nothing is asked.
  */
@@ -66,7 +66,7 @@ struct profile_intervals {
 };
 
 /* The differences of scrapes that are sorted by instance, then time, each instance by itself.  A
-   scrape at the time of the one before is the same scrape, and let go. */
+   scrape at the time of the one before is the same scrape, and is left out. */
 struct profile_intervals *profile_intervals_new(const struct profile_scrape *scrapes, size_t count)
     __attribute__((returns_nonnull, warn_unused_result));
 void profile_intervals_free(struct profile_intervals *intervals);
@@ -74,8 +74,8 @@ void profile_intervals_free(struct profile_intervals *intervals);
 enum profile_coefficient { PROFILE_BASE_S, PROFILE_REQUEST_S, PROFILE_PREFILL_S, PROFILE_TERMS };
 
 enum profile_method {
-    PROFILE_BY_COUNTERS, /* seconds on iterations and tokens */
-    PROFILE_BY_GAPS,     /* the mean gap on the mean number of running requests */
+    PROFILE_BY_COUNTERS, /* seconds, as a function of iterations and tokens */
+    PROFILE_BY_GAPS,     /* the mean gap, as a function of the mean number of running requests */
     PROFILE_SAFE,        /* no law: the slowest gap that was seen */
     PROFILE_METHODS,
 };
@@ -94,7 +94,8 @@ struct profile_law {
     double value[PROFILE_TERMS]; /* seconds; without has_prefill the last is 0 */
     double error[PROFILE_TERMS]; /* standard errors: of the fit, or between instances if greater */
     double covariance[PROFILE_TERMS][PROFILE_TERMS]; /* of the fit */
-    bool has_prefill;                                /* else it is a part of the others */
+    bool has_prefill;                                /* false: prefill is a part of the other terms
+                                                      */
     double prefill_share; /* the greatest share of the seconds; without has_prefill the share that
                              was left out */
     size_t used;

@@ -38,7 +38,8 @@ bool profile_fit_solve(const struct profile_table *table, struct profile_fit *re
     __attribute__((warn_unused_result));
 
 /* The same; in a disturbed table rows whose y is too great for the others are dropped first,
-   because disturbances only add to y.  Rows within chance of the fit are kept in the end. */
+   because disturbances only add to y.  In the end rows that differ from the fit only by chance are
+   kept. */
 bool profile_fit_table(struct profile_table *table, struct profile_fit *ret)
     __attribute__((warn_unused_result));
 

@@ -68,7 +68,8 @@ static inline uint64_t servers_free_at(const struct servers *servers, uint64_t f
     return first >> servers->bits;
 }
 
-/* Copies the state of the others; if these are one more, without the one that is free first. */
+/* Copies the state of the others; if they are one server more, without the one that is free first.
+ */
 static inline void servers_follow(struct servers *servers, const struct servers *others)
 {
     size_t first = servers_first(others) & (others->leaves - 1);

@@ -40,7 +40,7 @@ struct service_shape {
     struct service_part *parts; /* ascending; of SERVICE_MEASURED only */
     size_t count;
     double requests;       /* that were measured */
-    char *origin;          /* who says so, for people */
+    char *origin;          /* where it comes from, for people */
     struct engine *engine; /* owned; NULL: one request at a time; its slots may be 1.  In the short
                               form (of other laws than SERVICE_TOKENS) without a table of lengths */
 };

@@ -23,7 +23,7 @@ void sim_devices_expect(struct kube_pod *pod);
 void sim_devices_allocate(struct simulator *sim, struct kube_pod *pod);
 void sim_devices_release(struct simulator *sim, struct kube_pod *pod, bool is_gone);
 
-/* What stands in a pod of its claim; NULL: nothing. */
+/* The part of a pod that names its claim; NULL: it has none. */
 json_t *sim_claims_of_spec(const struct kube_pod *pod);
 json_t *sim_claims_of_status(const struct kube_pod *pod);
 

@@ -21,7 +21,7 @@ bool sim_version_is_served(const struct sim_call *call, size_t at);
  */
 void sim_version_keep(char *path, json_t *object);
 
-/* From what is kept to what is shown under that path. */
+/* Converts the object from the stored version to that of the path. */
 void sim_version_show(const char *path, json_t *object);
 
 /* The newest version that is served; of a group that is not there, the newest. */

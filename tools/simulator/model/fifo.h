@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * When those came who wait, first come first served.
+ * The arrival times of waiting requests, first come first served.
  */
 #pragma once
 

@@ -126,7 +126,8 @@ struct kube_node {
     json_t *finalizers;  /* NULL: none */
     int64_t deletion_ms; /* loop time; 0: is not leaving */
     json_t *labels, *annotations, *taints;
-    json_t *conditions, *managed; /* written by others; who set what; NULL: none, not told */
+    json_t *conditions, *managed; /* conditions that others wrote (NULL: none); managedFields (NULL:
+                                     not shown) */
     bool is_unschedulable;
     bool is_open;  /* the scheduler may use it */
     bool is_alive; /* its kubelet runs */
@@ -138,7 +139,7 @@ struct kube_node {
     int64_t created_ms;
     int64_t ready_changed_ms;
     int64_t cordoned_ms; /* since the start; -1: is not */
-    int daring_told;     /* of those who tolerate all, since then */
+    int daring_told;     /* pods that tolerate all taints and were told to leave since the cordon */
     ARRAY(struct kube_pod *) pods;
     struct blob *blob;
 };
@@ -184,8 +185,8 @@ struct deployment {
     char uid[SIM_UID_SIZE];
     char hash[12];
     int replicas;
-    char manager[64];   /* who set the replicas, */
-    int64_t managed_ms; /* and when; "": none yet */
+    char manager[64];   /* the field manager that set the replicas; "": none yet */
+    int64_t managed_ms; /* when it did */
     uint64_t version;
     bool is_stalled; /* its controller does nothing */
     int outdated;    /* pods of the version before, in a rollout that does not end */

@@ -59,7 +59,7 @@ static void add_line(struct picture *picture, const struct policy *policy, const
         picture->lines[picture->count++] = (struct line){ policy, values };
 }
 
-/* Ours, and what they are measured by. */
+/* Policies of sluice, and those that they are compared with. */
 static bool is_drawn(const struct policy *policy)
 {
     return policy->is_share || policy == &policies[POLICY_STATIC] ||

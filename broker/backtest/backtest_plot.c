@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Across: the share of window occurrences that met their target.  The safe end takes most of the
- * picture, since that is where policies are chosen: what is missed is drawn by its root.
+ * picture, since that is where policies are chosen: the axis is the square root of the share that
+ * missed.
  */
 #include "broker/backtest/backtest_plot.h"
 

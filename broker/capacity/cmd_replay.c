@@ -127,7 +127,7 @@ static int read_targets(const struct command_call *call, struct replay_target *t
     return 0;
 }
 
-/* What has no tokens has no targets for them. */
+/* Servers that are no engines have no tokens, so no targets for tokens. */
 static int check_targets(const struct replay_command *command, struct error *err)
 {
     const struct engine *engine = service_shape_engine(command->shape);

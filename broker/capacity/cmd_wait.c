@@ -144,7 +144,7 @@ static size_t find_answers(const struct question *question, struct answer answer
     return count;
 }
 
-/* What is asked about, as a whole. */
+/* The whole load that is asked about. */
 struct load {
     double erlangs; /* requests in service */
     double service_s;

@@ -300,7 +300,7 @@ static int suggest(struct command_call *call, struct config *config, const struc
     return EXIT_DONE;
 }
 
-/* What was asked of these windows. */
+/* Answers the question about these windows. */
 static int answer(struct command_call *call, struct config *config, const struct window_set *set)
 {
     return call_flag(call, "suggest") ? suggest(call, config, set) : show(call, set);

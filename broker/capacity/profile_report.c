@@ -24,7 +24,7 @@ static struct profile_hints make_hints(const struct profile_report *report)
     };
 }
 
-/* Of a prompt only what no cache held takes time. */
+/* Only those tokens of a prompt that no cache held take time. */
 static void read_lengths(struct profile_report *report)
 {
     const struct engine_scrapes *scrapes = report->scrapes;

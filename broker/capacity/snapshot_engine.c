@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Only a law is kept.  The safe form depends on how busy the days happened to be: what is
- * configured stands, and the reason is listed.
+ * Only a law is kept.  The safe form depends on how busy the days happened to be: the configured
+ * values stay, and the reason is listed.
  */
 #include "broker/capacity/snapshot_engine.h"
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A row a step and class.  What is unknown is no row.
+ * One row for each step and class.  A step that is unknown has no row.
  */
 #include "broker/capacity/snapshot_rows.h"
 

@@ -223,7 +223,7 @@ int cmd_journal(struct command_call *call)
     lock = config ? take(call, config, &code) : -1;
     if (lock < 0)
         return code;
-    log_setup(LOG_SILENT, LOG_FORM_TEXT); /* what is found is told once */
+    log_setup(LOG_SILENT, LOG_FORM_TEXT); /* findings are reported once, by this command */
     copy = is_repair ? copy_name(config) : NULL;
     if ((is_repair ? copy_files(config->journal, copy, &err) : check(config, found, &err)) < 0)
         return call_fail(call, EXIT_ERROR, &err);

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Where sluice.yaml is: what was said comes before what is near, and that before what is installed.
- * Outside a git checkout only the current folder is near: above it stand other people's files.
+ * Where sluice.yaml is: a file that was named comes before one that is near, and that before one
+ * that is installed.  Outside a git checkout only the current folder is near: above it stand other
+ * people's files.
  */
 #include "base/file.h"
 #include "base/memory.h"

@@ -6,8 +6,8 @@
  *
  * A Node that is Ready has a machine, whatever a list says: the machine stays among the pool's.
  * That contradiction ends when the list shows the machine, or when the cluster no longer hears from
- * the Node.  And half of a pool's machines do not lose their Nodes while they run; an operator may
- * have deleted the Nodes all the same, so that one is forgotten after a time.
+ * the Node.  Nor do half of a pool's machines lose their Nodes while they run.  But an operator may
+ * have deleted the Nodes, so this doubt is dropped after a time.
  */
 #include "base/log.h"
 #include "base/shared_text.h"

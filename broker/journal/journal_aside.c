@@ -1,15 +1,15 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Records that cannot be read are set aside: kept under a kind of their own, and named, so that one
- * of them keeps nothing else from its work.
+ * Records that cannot be read are set aside: kept under a kind of their own, and reported, so that
+ * one of them does not stop the others.
  */
 #include "base/input/json.h"
 #include "broker/journal/journal_store.h"
 
 #include <inttypes.h>
 
-/* Who reads, and for whom. */
+/* A reading of records, and the caller's function. */
 struct reading {
     struct journal *journal;
     const char *kind;

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * One group of batches is being written, the next one waits.  What follows a write is told before
- * the next begins: so long the store is at rest, and may be read by the loop's thread.
+ * One group of batches is being written, and the next one waits.  Callers that wait for a write are
+ * called before the next write begins.  Meanwhile the store is at rest, and the loop's thread may
+ * read it.
  */
 #include "broker/journal/journal_queue.h"
 
@@ -117,7 +118,7 @@ static void answered(void *context, int result, const struct error *err)
     written(queue);
 }
 
-/* What was accepted fits what was accepted before. */
+/* Each accepted batch fits the batches accepted before it. */
 static struct journal_batch *take_group(struct journal_queue *queue)
 {
     size_t count;
@@ -183,7 +184,7 @@ struct journal_queue *queue_new_store(struct journal *journal, struct loop *loop
     return queue_new(journal, loop);
 }
 
-/* What is under way has no caller any more. */
+/* The write under way has no caller any more. */
 static void let_go(struct journal_queue *queue)
 {
     if (queue->timer)

@@ -278,7 +278,7 @@ static int read_counts(struct store *store, struct error *err)
     return 0;
 }
 
-/* Without what has to be acknowledged. */
+/* Without comparing the tally of acknowledged commits. */
 static struct store *open_store(const char *path, enum database_lock lock, struct error *err)
 {
     struct store *store = mem_new(sizeof *store);

@@ -209,7 +209,7 @@ void victim_pick_remove(struct victim_pick *pick, size_t node)
 
 /* ---- starts ---- */
 
-/* A block, for those who take whole ones. */
+/* A block, for the rule that takes whole blocks. */
 struct block_rank {
     size_t block;
     size_t size;

@@ -171,7 +171,10 @@ void victims_greedy_order(const struct victim_model *model, size_t *nodes, size_
 
 /* ---- a better set ---- */
 
-enum { IMPROVE_STEPS = 200000 }; /* looks at a node; a plan is made at every news */
+enum {
+    IMPROVE_STEPS = 200000
+}; /* examinations of a node: a bound, because a plan is made after
+      each event */
 
 static bool has_gang(const struct victim_model *model, size_t node, size_t gang)
 {

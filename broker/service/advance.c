@@ -44,7 +44,7 @@ static void permits_clear(struct permits *permits)
     mem_free(permits->is_dropped);
 }
 
-/* With what is allowed so far. */
+/* The load, with the transfers that are allowed so far. */
 static struct guard_load load_of(const struct permits *permits, const struct config_pool *source)
 {
     const struct service *service = permits->service;

@@ -91,7 +91,7 @@ int bills_load(struct service *service, struct error *err)
     return journal_load(service->world->journal, "losses", load_losses, service, err);
 }
 
-/* Whom the transfers take work from, each gang once. */
+/* Charges the teams that the transfers take work from, each gang once. */
 static bool charge_gangs(struct service *service, struct survey *survey,
                          const struct plan_transfer *const *transfers, size_t count)
 {

@@ -3,22 +3,21 @@
  *
  * Jumps of the machine's wall clock.  All that the service decides rests on loop_wall(), which no
  * jump changes: no deadline, notice, freeze or reclaim ends earlier or later than it would have.
- * What is left for here is to follow the machine's clock all the same, because people and the
- * windows of the week live by it:
+ * People and the windows of the week live by the machine's clock, so this file follows it:
  *
  *   small   Less than JUMP_MS apart: followed by at most a tenth of the time that passes.
  *   jump    Said at once (log, event, warning), and followed as a whole when it has stood for a
- *           minute: every stored time gets its new name in one commit, with as much left of it as
- *           before, and the windows follow the new clock.
+ *           minute: one commit shifts every stored time, so that as much is left of each as before,
+ *           and the windows follow the new clock.
  *   doubt   When most API servers that were asked say that the old clock is right, ours is wrong:
- *           it is not followed for a day, and said all the time.  The servers only choose between
- *           our two clocks; none can name a third.
+ *           it is not followed for a day, and a warning says so meanwhile.  The servers only choose
+ *           between our two clocks; none can name a third.
  *
- * The journal keeps what the clock was at which reading of the monotonic clock.  While the machine
- * was not started again that tells a new process the time exactly, whatever was set meanwhile.
- * After a start of the machine it is not known how long it was away: the wall clock is believed
- * where it goes forward, but for the pods of nodes that leave none of that time counts; back it
- * never goes.
+ * The journal stores pairs of a wall time and a reading of the monotonic clock.  Until the machine
+ * reboots, they tell a new process the exact time, whatever the clock was set to meanwhile.  After
+ * a reboot it is not known how long the machine was off.  The wall clock is then believed if it
+ * went forward, but none of that time counts for the pods of nodes that leave.  Time never goes
+ * back.
  */
 #include "base/input/json.h"
 #include "base/log.h"
@@ -330,7 +329,7 @@ static void follow_slowly(struct clock *clock, int64_t apart_ms, int64_t passed_
     clock->drift_ms += by_ms;
 }
 
-/* Not for itself: with what comes next. */
+/* It is no commit of its own: it is written with the next one. */
 static void write_later(struct clock *clock)
 {
     bool is_old = now_of(clock) - clock->written_ms >= WRITTEN_MS;

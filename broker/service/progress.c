@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What does not get on: reclaims that wait for machines, pools that get none, production that has
+ * Work that is stalled: reclaims that wait for machines, pools that get none, production that has
  * less than it wants, clusters that are not heard, moves that come late.  Reads facts, changes
  * nothing.
  */
@@ -125,7 +125,7 @@ static struct supply supply_of(const struct service *service, const struct surve
     return supply;
 }
 
-/* Why nothing brings them, as far as it is known. */
+/* Why no machines come, as far as it is known. */
 static char *why_short(const struct service *service, const struct config_cluster *cluster)
 {
     const struct freeze *freeze = guard_freeze(&service->guard, cluster->name,

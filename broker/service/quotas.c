@@ -1,18 +1,18 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Kueue quotas follow the nodes: a quota is what is fixed and the GPUs of the movable nodes that
+ * Kueue quotas follow the nodes: a quota is its fixed GPUs and the GPUs of the movable nodes that
  * can be used and do not leave.  So the giver's shrinks when departures are announced, and has to
  * be seen smaller before anything is drained; the taker's grows when the GPUs are there.  Kueue
  * admits nothing more over a smaller quota, and evicts nothing for it.
  *
- * A reserved quota is a promise to its teams: it is never written.  While all that is reserved in a
- * cluster, with what the other quotas have whatever nodes move, is more than its static nodes hold,
- * or is not known, no node leaves it.
+ * A reserved quota is a promise to its teams: it is never written.  No node leaves a cluster while
+ * its reserved quotas, together with the fixed GPUs of its other quotas, exceed its static nodes,
+ * or are not known.
  *
- * While a quota cannot be set no scheduled move of its nodes begins, and what was announced is not
- * closed: a transfer that waits for it keeps the same number wanted, so nothing is tried again but
- * the write.
+ * While a quota cannot be set no scheduled move of its nodes begins, and announced nodes are not
+ * cordoned.  A transfer that waits for the quota keeps the wanted number as it is, so only the
+ * write is tried again.
  */
 #include "base/input/json.h"
 #include "base/text.h"

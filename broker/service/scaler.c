@@ -19,8 +19,8 @@ struct scaler {
         struct target target;
         int64_t
             has; /* as last known: a write makes the setpoint's value unknown until it is read */
-        int64_t base;    /* what it has or must have whatever nodes are ready */
-        int64_t planned; /* at least 0: that, and what was found room for since */
+        int64_t base;    /* replicas that it has or must have, whatever nodes are ready */
+        int64_t planned; /* at least 0: `base`, and replicas that have found room since */
     } * shares;          /* as setpoints */
     size_t count;
 };

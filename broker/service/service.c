@@ -18,7 +18,7 @@
 enum { TICK_MS = 10 * SECOND_MS, NEWS_MS = 100, NEWS_MACHINES = 250 };
 enum { EVENTS_VERIFIED = 10000, EVENTS_MOST = 10000 };
 
-/* What is told of a transfer is kept. */
+/* All that nodes may show of a transfer is on the disk. */
 static void tell(void *context, enum journal_fate fate)
 {
     struct service *service = context;
@@ -32,7 +32,8 @@ static void tick(void *context)
     struct service *service = context;
 
     service->planned_ms = loop_now(service->world->loop);
-    timer_set(service->timer, TICK_MS); /* first: who is advanced may want a turn sooner */
+    timer_set(service->timer, TICK_MS); /* first, because a part that is advanced may ask for an
+                                           earlier turn */
     clock_look(service->clock);
     service_advance(service);
     journal_after(service->world->journal, tell, service);

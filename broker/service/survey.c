@@ -89,7 +89,7 @@ static bool is_heard(const struct service *service, const struct config_pool *po
            fleet_pool(service->fleet, pool)->trouble.kind == ERROR_NONE;
 }
 
-/* Of the oldest of what is known of it. */
+/* The age of the pool's oldest fact: the list of machines, or the cluster's nodes or pods. */
 static json_t *age_of(const struct service *service, const struct config_pool *pool)
 {
     const struct snapshot *snapshot = fleet_snapshot(service->fleet, pool->cluster);

@@ -23,7 +23,7 @@ static void add(json_t *rows, enum condition_kind kind, const char *what, const 
     condition_add(rows, &condition, text);
 }
 
-/* What is decided waits for the journal's disk. */
+/* Decisions wait for the journal's disk. */
 static void add_disk(const struct service *service, json_t *rows)
 {
     int64_t write_ms = journal_write_ms(service->world->journal);
@@ -179,7 +179,7 @@ static void add_devices(const struct service *service, const struct config_clust
                         cluster->name, trouble));
 }
 
-/* What is counted with care, because it cannot be read. */
+/* Objects that cannot be read, and are therefore counted cautiously. */
 static void add_guesses(const struct service *service, json_t *rows)
 {
     for (size_t i = 0; i < service->config->cluster_count; i++) {

@@ -18,7 +18,7 @@ enum { SCRAPE_MS = 15 * SECOND_MS, POINTS_MAX = 10500 }; /* servers give 11,000 
 
 struct walk;
 
-/* One question, and who reads its answer. */
+/* One question, and the function that reads its answer. */
 struct errand {
     enum engine_name name;
     enum engine_question question;

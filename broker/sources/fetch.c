@@ -78,7 +78,7 @@ static void finish(struct source_fetch *fetch, const struct error *err)
     done(context, demand, err ? &why : NULL);
 }
 
-/* Whatever earlier pages of the part told is forgotten. */
+/* Forgets what earlier pages of the part told. */
 static void begin_part(struct source_fetch *fetch)
 {
     struct source_part *part = &fetch->part;

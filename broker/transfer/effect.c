@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The ledger of effects: when to send, what was promised, what came back.  What each kind
- * is and how it is sent stands in its row (effect_kind.h).
+ * The ledger of effects: when to send, what was promised, what came back.  What each kind is and
+ * how it is sent is in its row (effect_kind.h).
  */
 #include "broker/transfer/effect.h"
 
@@ -381,8 +381,8 @@ const struct effect *effect_ask(struct runner *runner, struct transfer *transfer
     return effect;
 }
 
-/* What a record's key, TRANSFER/KIND/OBJECT, says after the transfer: so that also one that cannot
-   be read says what it was about.  NULL: nothing that is known. */
+/* The effect that a record's key names: KIND/OBJECT, after TRANSFER/. So even a record that cannot
+   be read tells which effect it was about.  NULL: the key names no effect. */
 static struct effect *effect_of_key(struct runner *runner, struct transfer *transfer,
                                     const char *key, struct error *err)
 {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Steps announce, hold and cordon: what is waited for before a node is closed, and before it is
- * emptied.  How it is told and closed is its side's.
+ * Steps announce, hold and cordon: the waits before a node is closed, and before it is emptied.
+ * The node's side announces and closes it.
  */
 #include "broker/transfer/notice.h"
 #include "broker/transfer/runner.h"

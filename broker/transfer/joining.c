@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Step join: from a machine that runs to a Node that may serve.  The target's side says what
- * is missing; here it is waited for, and the node let serve last.  What misses the deadline goes
- * with its evidence, and takes its host into quarantine.
+ * Step join: from a machine that runs to a Node that may serve.  The target's side says what is
+ * missing; here it is waited for, and the node let serve last.  A machine that misses the deadline
+ * is discarded, with its evidence in an event, and its host goes into quarantine.
  */
 #include "broker/transfer/host.h"
 #include "broker/transfer/runner.h"

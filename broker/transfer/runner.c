@@ -11,7 +11,7 @@
 #include <stdarg.h>
 
 enum {
-    WAKE_MS = 20,        /* from a piece of news to the turn that it leads to; */
+    WAKE_MS = 20,        /* from an event to the turn that follows it; */
     WAKE_TRANSFERS = 50, /* as much again for each so many live ones: each turn asks them all */
 };
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See announcements.h.  What was told already is kept by node and by transfer; an exchange under
- * way keeps its entry alive.
+ * See announcements.h.  The announcements made so far are kept by node and by transfer; an exchange
+ * under way keeps its entry alive.
  */
 #include "broker/sides/kube/announcements.h"
 
@@ -23,7 +23,7 @@
 enum {
     REFILL_MS = 2 * SECOND_MS,
     EVENTS_A_REFILL = 20, /* of one cluster */
-    QUEUE_MOST = 400,     /* what waits beyond is news of yesterday */
+    QUEUE_MOST = 400,     /* announcements beyond that would be outdated when they are sent */
     TRIES_MOST = 3,
     AGAIN_MS = 30 * SECOND_MS,
     DENIED_MS = HOUR_MS,
@@ -57,7 +57,7 @@ struct event {
     int64_t not_before_ms;
 };
 
-/* What one cluster is told. */
+/* The announcements to one cluster. */
 struct listener {
     struct announcements *book;
     const struct config_cluster *config;
@@ -224,7 +224,7 @@ static void tell_nodes(struct listener *to)
 
 /* ---- events ---- */
 
-/* The same news has the same name. */
+/* The same announcement has the same name. */
 static void name_event(struct event *event, const struct transfer *transfer)
 {
     owned(chars) char *key = text_format("%s %s %s", transfer->id, event->reason, event->uid);

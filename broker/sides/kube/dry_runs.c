@@ -198,7 +198,7 @@ static const struct config_cluster *cluster_of(const struct dry_runs *dry_runs,
     return config_pool(dry_runs->runner->config, json_text_or(transfer, "from", ""))->cluster;
 }
 
-/* Who has a say in the cluster is known: now its nodes. */
+/* The cluster's webhooks and policies are known: now asks about the pods of its nodes. */
 static void ask_for_pods(struct dry_runs *dry_runs, struct inquiry *inquiry,
                          const struct config_cluster *cluster, bool sees_evictions)
 {
@@ -285,7 +285,7 @@ static void answered(void *context, const json_t *body, const struct error *err)
 
     require(*in_flight(question) > 0);
     --*in_flight(question);
-    if (err) /* who only wants to know asks a busy server last */
+    if (err) /* a question that only informs must not keep a server busy */
         gate_slow(kube_side_of(dry_runs->runner)->gate, question->cluster, err);
     settle(question, body, err);
     pump(dry_runs);

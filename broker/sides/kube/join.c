@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The Node of a new machine: readiness.c says what is missing, and its start-up taint is lifted
- * last.  What fails goes with its Node.
+ * last.  A machine that fails is discarded together with its Node.
  */
 #include "broker/sides/kube/kube_effects.h"
 #include "broker/sides/kube/kube_side.h"

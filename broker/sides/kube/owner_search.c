@@ -34,7 +34,7 @@ struct search {
     bool is_under_way;
     int64_t began_ms;
     int64_t not_before_ms;
-    int64_t patience_ms; /* of who asked last */
+    int64_t patience_ms; /* of the caller that asked last */
     int denials;         /* each is waited for twice as long as the one before */
 };
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See suspend.h.  Each suspension is level-triggered: what is wanted is whether any transfer that
- * takes nodes from the gang still drains; what is, is read from the owner.
+ * See suspend.h.  Each suspension is level-triggered: a gang should be suspended while any transfer
+ * that takes nodes from it drains; whether it is suspended is read from the owner.
  */
 #include "broker/sides/kube/suspend.h"
 
@@ -316,7 +316,7 @@ static void hold(struct suspension *suspension, const struct transfer *transfer)
         return;
     }
     if (suspension->owner.is_stopped)
-        return; /* by a person, who will say when it goes on */
+        return; /* a person suspended it, and decides when it goes on */
     if (guard_allows_effect(runner->guard, suspension->cluster, transfer->is_emergency, &err) < 0) {
         suspension->asked_ms = now_ms(suspension->book);
         return;

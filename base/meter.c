@@ -21,7 +21,7 @@ enum {
     ZONE_LIMIT = 1 << 20, /* bytes of a file */
     COLUMNS = 80,         /* of a terminal that does not tell */
     TOLD_FROM_MS = 2 * SECOND_MS,
-    SECONDS_MAX = 100, /* what is longer ends at a time of day */
+    SECONDS_MAX = 100, /* work that takes longer is shown with the time of day at its end */
 };
 
 static const double told_from = 0.005; /* share: before it, an end is a guess */

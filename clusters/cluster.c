@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A cluster of any kind: its name, its snapshot, and who is told that it changed.
+ * A cluster of any kind: its name, its snapshot, and the function that is called when it changed.
  */
 #include "base/memory.h"
 #include "base/text.h"

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The GPUs that a node's slices show, and what of one a device is.
+ * The GPUs that a node's slices show, and the share of a GPU that a device is.
  *
- * A device that consumes counters is a part of what a counter set stands for, one GPU.  Its share
+ * A device that consumes counters is a part of a counter set, which stands for one GPU.  Its share
  * is that of the counter of which it consumes most.  Counters with a total of 1 are places (a slice
  * of memory, say): of them the share of places counts.
  */

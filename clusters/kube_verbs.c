@@ -64,7 +64,7 @@ void cluster_patch_node(struct cluster *cluster, const char *name, const json_t 
     send_change(cluster, &call, done, context);
 }
 
-/* Its deleteOptions bind the pod by UID; what else they say is added. */
+/* Its deleteOptions bind the pod by UID; the other options are added. */
 static json_t *eviction_of(const struct cluster *cluster, const struct pod_ref *pod)
 {
     return json_make("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}}}", "apiVersion",

@@ -256,7 +256,8 @@ static bool may_stop(const struct kind *kind, const json_t *object)
     return kind->member != NULL;
 }
 
-/* Who controls the object.  A CronJob only made it. */
+/* Reads which object controls this one.  A CronJob does not count, because it only made the object.
+ */
 static void read_controller(const json_t *object, const char *namespace, struct owner *owner)
 {
     const json_t *reference;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * For the one who keeps a snapshot: where its objects are, and how they end.
+ * For the code that keeps a snapshot: where its objects are, and how they are freed.
  */
 #include "base/index.h"
 #include "base/memory.h"

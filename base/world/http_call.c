@@ -3,8 +3,8 @@
  *
  * One request to the server and its answer.
  *
- * Who frees the libevent request: libevent when it has sent the answer; but when the client leaves
- * first, libevent cuts the request off from the connection and it is ours.
+ * libevent frees its request when it has sent the answer.  But if the client leaves first, libevent
+ * cuts the request off from the connection, and we free it.
  */
 #include "base/memory.h"
 #include "base/world/http_connection.h"

@@ -4,7 +4,7 @@
  * How libcurl is told what to do, and how its answer is kept within bounds.
  *
  * libcurl calls us just before it sends a request, on a new connection and on a kept one alike.
- * That moment, not the error code, parts "did not happen" from "may have happened".
+ * That moment, not the error code, separates "did not happen" from "may have happened".
  */
 #include "base/world/http_exchange.h"
 

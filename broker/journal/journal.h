@@ -164,7 +164,7 @@ void journal_on_failure(struct journal *journal, journal_failure_fn fn, void *co
    JOURNAL_FORGOTTEN. */
 void journal_forget(struct journal *journal);
 
-/* For assertions: whoever acts outside must not be gathering. */
+/* For assertions: code that acts outside must not be gathering. */
 bool journal_is_gathering(const struct journal *journal);
 
 /* Tests: called before each write; returning -1 fails it, as a dead disk or a dead process

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What is kept is kept byte for byte, so that the decoder judges it; what is left out goes with one
- * of the commas around it.
+ * What is kept is kept byte for byte, so that the decoder judges it; a member that is left out is
+ * removed with one of the commas around it.
  */
 #include "clusters/kube/kube_extract.h"
 

@@ -43,7 +43,7 @@ struct kube_watch {
     struct kube_frames *frames;
 
     struct kube_list *list; /* under way; NULL while watching */
-    struct map *listed;     /* what it brought */
+    struct map *listed;     /* the objects that it brought */
     struct index *listed_index;
     struct map *listed_unreadable;
     int64_t list_began_ms;

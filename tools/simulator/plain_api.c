@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A cluster of another kind: nodes and jobs, and none of Kubernetes' objects.  It is the control
- * plane of a cluster of the world whom tests ask by /plain/NAME/.
+ * plane of a cluster of the world, which tests ask by /plain/NAME/.
  *
  *     GET  nodes
  *         {nodes: [{name, id, machine, is_ready, is_open, is_new, is_movable, gpus, transfer,

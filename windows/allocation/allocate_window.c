@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What is needed is split by weight and placed.  Where it finds no room, everything begins again
- * from the least that always runs, and grows by one replica at a time: first all queues up to their
- * targets, then up to what their losses ask for.
+ * The needed replicas are split by weight and placed.  If there is no room for them, everything
+ * begins again from the replicas that always run, and grows by one replica at a time: first all
+ * queues up to their targets, then up to the replicas that survive losses.
  */
 #include "windows/allocation/allocate_window.h"
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The step that binds is found by replaying the worst occurrence up to a step, and halving: what
- * comes later cannot change who waited before.
+ * The step that binds is found by replaying the worst occurrence up to a step, and halving: later
+ * requests cannot change which requests waited before.
  */
 #include "windows/allocation/explain.h"
 
@@ -84,7 +84,7 @@ static double longest_of(const struct replay_class *class, enum replay_figure bi
                                   : class->itl.max_s;
 }
 
-/* What is replayed to find the step that binds. */
+/* The replay that finds the step that binds. */
 struct binding {
     const struct question *question;
     const struct explain_wait *with;

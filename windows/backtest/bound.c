@@ -18,7 +18,7 @@ static const double ticks_per_hour = 3600.0 * TICKS_PER_SECOND;
 struct bound {
     const struct occurrence_setup *setup;
     const struct moves_cost *cost;
-    int64_t *allowed[DEMAND_CLASSES]; /* late ones, one a span, and one for who is in none */
+    int64_t *allowed[DEMAND_CLASSES]; /* late ones, one a span, and one for requests in no span */
     int servers_per_node;
     size_t first; /* the slot that is paid for first: rows begin with it */
     size_t slots; /* that are paid for */
@@ -105,7 +105,7 @@ static size_t count_unpaid(const struct bound *bound, const struct occurrence *o
     return count;
 }
 
-/* What is served before the segment ends, at least. */
+/* Adds the service that is done before the segment ends, at least. */
 static void add_work(struct bound *bound, const struct occurrence *occurrence)
 {
     struct ending ending = { occurrence, (uint64_t)bound->setup->target.wait_ms * TICKS_PER_MS };

@@ -31,7 +31,7 @@ struct block {
 struct refusal {
     struct rerun_reach reach;
     uint64_t kept; /* so many changes had been kept; 0: never refused */
-    int64_t added; /* who would become late, at least */
+    int64_t added; /* requests that would become late, at least */
     bool is_lost;  /* a block would have no server */
 };
 

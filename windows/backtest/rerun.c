@@ -31,7 +31,7 @@ struct rerun {
     struct course *courses;
     size_t course_count;
     int *servers;
-    int64_t *violations[DEMAND_CLASSES]; /* one a span, and one for who is in none */
+    int64_t *violations[DEMAND_CLASSES]; /* one a span, and one for requests in no span */
     int64_t *allowed[DEMAND_CLASSES];
     struct staff staff;
     struct moment now; /* of the occurrence that is played */

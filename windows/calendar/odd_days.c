@@ -412,7 +412,7 @@ static const struct day *day_of(const struct calendar_days *days, int64_t number
     return at >= 0 && at < (int64_t)days->count ? &days->items[at] : NULL;
 }
 
-/* What most queues say of a day, by their arrivals. */
+/* The majority of the queues on a day, weighted by their arrivals. */
 static void vote(const struct calendar_days *queues, size_t count, int64_t number,
                  struct odd_days *out)
 {

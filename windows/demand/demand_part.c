@@ -196,7 +196,7 @@ static void end_steps(struct demand_part *part)
     array_clear(&part->countings);
 }
 
-/* What a row that is of one queue says of it. */
+/* Reads the cells of a row that is of one queue. */
 static int read_cells(struct demand_part *part, struct packed_row *row, enum demand_class class,
                       struct error *err)
 {

@@ -4,11 +4,11 @@
  * The level of a queue's last days, over their profiles: a mean of what each window, or in a plan
  * that follows the day each hour, lay over its own, which fades.
  *
- * Three rules stand over it.  Where each of the last two hours lay so far over its profile that
- * noise does not explain it, the level has shifted, and their mean stands.  Hours of less than half
- * of their profile are an outage, which ends at once: they say nothing of those to come.  And one
- * quiet day is a holiday or an outage before it is a new level: the days after it are planned lower
- * only when two days agree.
+ * Three rules override it.  If each of the last two hours lay so far over its profile that noise
+ * does not explain it, the level has shifted, and their mean counts without fading.  Hours of less
+ * than half of their profile are an outage, which ends at once: they do not count for the hours to
+ * come.  And one quiet day is a holiday or an outage before it is a new level: the days after it
+ * are planned lower only when two days agree.
  */
 #include "windows/forecast/forecast_parts.h"
 #include "windows/forecast/points.h"

@@ -34,7 +34,7 @@ struct bench {
     bool has_vanished; /* servers did not suffice for the requests in progress when the segment
                           began */
     int servers;
-    size_t next[DEMAND_CLASSES]; /* who has not started */
+    size_t next[DEMAND_CLASSES]; /* the first request that has not started */
     struct service_draws draws;
     struct staff staff;
     ARRAY(uint64_t) leaving; /* when those that have to go are done */
@@ -44,7 +44,7 @@ struct bench {
 struct court {
     struct feed feed;
     struct offered offered;
-    uint64_t left_until; /* who was busy when the segment began is done */
+    uint64_t left_until; /* the servers that were busy when the segment began are free by then */
     const struct replay_target *target;
     struct borders borders;
     struct bench *benches;
@@ -132,7 +132,7 @@ static bool is_offered_again(const struct court *court, const struct bench *benc
     return count == after->busy.count && sum == after->sum;
 }
 
-/* Room for the waits of all who are there. */
+/* Room for the waits of all requests that have arrived. */
 static struct waited *reserve_waits(struct bench *bench, const struct feed *feed, int class)
 {
     struct waited_list *waited = &bench->waited[class];
@@ -226,7 +226,7 @@ static void load_next(struct court *court, const size_t needed[DEMAND_CLASSES])
     borders_mark(&court->borders, chunk, court->feed.origin_ms, before);
 }
 
-/* All who arrive before `end`. */
+/* All requests that arrive before `end`. */
 static void load_until(struct court *court, uint64_t end)
 {
     while (!court->feed.is_over && court->feed.known_end < end) {

@@ -59,7 +59,7 @@ static void count_most(struct offered *offered)
     }
 }
 
-/* Everyone who comes before `end`. */
+/* All requests that arrive before `end`. */
 static void walk(struct offered *offered, const struct feed *feed, uint64_t begin, uint64_t end,
                  unsigned shift)
 {

@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-/* Of those that may be late. */
+/* The share of the allowed late requests. */
 static const double late_share = 1e-4;
 
 /* This many square roots of the load above it, one request in a thousand finds all servers busy.

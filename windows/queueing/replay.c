@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * One start a turn of the inner loop: the earliest of who may start meets the earliest of who is
- * free.  With services in start order the k-th start is at max(k-th arrival, first free server)
- * whatever the priorities; who starts then is the first waiting high request, else the first low.
+ * One start a turn of the inner loop: the request that may start first meets the server that is
+ * free first.  With services in start order the k-th start is at max(k-th arrival, first free
+ * server) whatever the priorities; the request that starts then is the first waiting high one, else
+ * the first low one.
  */
 #include "windows/queueing/replay.h"
 

@@ -51,7 +51,7 @@ static void add_first_token(struct target_limits *limits, const struct engine *e
         };
 }
 
-/* The mean of those that run, with their spread, gives tokens in time. */
+/* With the mean number of running requests, and its spread, tokens come in time. */
 static void add_later_tokens(struct target_limits *limits, const struct engine *engine,
                              const struct replay_limit *itl)
 {

@@ -19,7 +19,7 @@ static const double least_free = 0.02;  /* below it nothing draws the mean back 
 static const double wait_max = 604800;  /* seconds */
 static const double least_fixed = 1e-3; /* of the slope: else nothing would draw an engine back */
 
-/* What is in the system, as a normal variable. */
+/* The number of requests in the system, as a normal variable. */
 struct state {
     double mean;
     double variance;

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Of the arrivals of one tick, those wait too long that are still in the queue when the limit has
- * passed.  In a queue that is first come first served these are what is left of it after taking
- * away all who came later: no one needs to be followed.
+ * Of the arrivals of one tick, those are late that are still in the queue when the limit has
+ * passed.  The queue is first come first served, so their number is the queue's length less the
+ * later arrivals: no single request needs to be followed.
  */
 #include "windows/queueing/wheel.h"
 

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A row that stood still for a moment is explained too little by what all have in common, never too
- * much.  So the half of the rows above the median tells how far chance reaches, and rows are let go
- * below it until none is; then all that chance explains come back.
+ * much.  So the half of the rows above the median tells how far chance reaches, and rows below it
+ * are dropped until none is left to drop.  Then all rows that chance explains come back.
  */
 #include "windows/servers/profile_fit.h"
 
@@ -179,11 +179,11 @@ static bool keep(struct profile_table *table, const double *shares, double least
     return is_changed;
 }
 
-/* Rows further below the median than `reach` deviations are let go. */
+/* Rows further below the median than `reach` deviations are dropped. */
 struct trim {
     int passes; /* at most */
     double reach;
-    bool may_return; /* a row that was let go before, and is within reach now */
+    bool may_return; /* a row that was dropped before, and is within reach now */
 };
 
 static const struct trim out = { 200, 1.5, false };
@@ -217,7 +217,7 @@ static bool repeat(struct profile_table *table, double *shares, const struct tri
     return is_good;
 }
 
-/* What lies above the fit for good is let go; all that chance explains stays. */
+/* Drops the rows that stay above the fit; all rows that chance explains stay. */
 static bool fit_trimmed(struct profile_table *table, struct profile_fit *ret)
 {
     double *shares = mem_new_array(2 * table->count + 1, sizeof *shares); /* and to be sorted */

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Checks what was measured before anything is made of it: a histogram whose buckets contradict each
- * other, or its sum, was not read as it is.
+ * Checks measurements before they are used: a histogram whose buckets contradict each other, or its
+ * sum, was not read correctly.
  */
 #include "windows/servers/service_shape.h"
 
@@ -18,7 +18,7 @@
 static const double SHARE_LET_GO = 0.01; /* of all requests */
 static const double MEAN_MIN_S = 0.001;
 
-/* What is measured, and how errors speak of it. */
+/* The measured unit, and its words in errors. */
 struct unit {
     const char *name;
     const char *noun;

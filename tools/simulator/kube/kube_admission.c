@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What stands before a creation: a namespace that ends, webhooks, and policies.  A policy that is
+ * What may refuse a creation: a namespace that ends, webhooks, and policies.  A policy that is
  * bound always says no, and so does a webhook whose URL begins with https://denies.simulator/?,
  * with what follows as its reason; the others are out of reach.  Their configuration says over
  * which namespace's evictions they watch.

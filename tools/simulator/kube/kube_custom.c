@@ -3,9 +3,9 @@
  *
  * Objects that are kept as they are (in the newest version of their group): custom resources
  * (Kueue, KEDA) and autoscalers, which no controller here acts on, and those whose controllers are
- * in kube_gangs.c and kube_leader_workers.c.  They are put there by who plays the world; a client
- * may read, list and merge-patch them.  Deployments are read in the same form.  Who set what is in
- * managedFields, as far as it was patched.
+ * in kube_gangs.c and kube_leader_workers.c.  The test that plays the world puts them there; a
+ * client may read, list and merge-patch them.  Deployments are read in the same form. managedFields
+ * names the manager of each patched field.
  */
 #include "base/url.h"
 #include "tools/simulator/kube/deployments.h"

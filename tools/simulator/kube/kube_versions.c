@@ -125,7 +125,8 @@ const char *sim_version_of(const struct simulator *sim, enum scenario_group_id g
     return scenario_groups[group].versions[0];
 }
 
-/* Kueue is where its objects are; what comes with Kubernetes is everywhere. */
+/* A cluster has Kueue's API if it has objects of Kueue; every cluster has the groups of Kubernetes.
+ */
 static bool is_there(const struct kube_cluster *cluster, enum scenario_group_id group)
 {
     const char *path;

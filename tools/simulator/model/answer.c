@@ -111,7 +111,7 @@ static void fault_after(struct sim_call *call)
         refuse(call, 500);
 }
 
-/* What an API server says of its clock. */
+/* The API server's clock, as a header of its answer. */
 static void add_date(const struct sim_call *call)
 {
     static const char *const days[] = { "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun" };

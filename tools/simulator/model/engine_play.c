@@ -3,7 +3,7 @@
  *
  * See engine_play.h.  A replica stands at the beginning of a stretch of like iterations; the
  * stretch ends when a request has all tokens, when a prompt is to be computed, or when a request
- * comes for whom there is a slot.
+ * arrives that finds a free slot.
  */
 #include "tools/simulator/model/engine_play.h"
 

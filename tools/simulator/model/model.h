@@ -126,8 +126,7 @@ struct kube_node {
     json_t *finalizers;  /* NULL: none */
     int64_t deletion_ms; /* loop time; 0: is not leaving */
     json_t *labels, *annotations, *taints;
-    json_t *conditions, *managed; /* conditions that others wrote (NULL: none); managedFields (NULL:
-                                     not shown) */
+    json_t *conditions, *managed; /* others' conditions; managedFields; NULL: none */
     bool is_unschedulable;
     bool is_open;  /* the scheduler may use it */
     bool is_alive; /* its kubelet runs */
@@ -139,7 +138,7 @@ struct kube_node {
     int64_t created_ms;
     int64_t ready_changed_ms;
     int64_t cordoned_ms; /* since the start; -1: is not */
-    int daring_told;     /* pods that tolerate all taints and were told to leave since the cordon */
+    int daring_told;     /* pods that tolerate all, told to leave since then */
     ARRAY(struct kube_pod *) pods;
     struct blob *blob;
 };

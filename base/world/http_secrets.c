@@ -29,8 +29,8 @@ static const char *const headers[] = {
 
 /* Of a form or a query. */
 static const char *const parameters[] = {
-    "assertion",     "subject_token", "WebIdentityToken", "SAMLAssertion",
-    "client_secret", "refresh_token", "password",         "X-Amz-Security-Token",
+    "assertion",     "subject_token", "WebIdentityToken",     "SAMLAssertion",    "client_secret",
+    "refresh_token", "password",      "X-Amz-Security-Token", "client_assertion",
 };
 
 static void keep(struct http_secrets *secrets, const char *chars, size_t length)

@@ -106,6 +106,8 @@ static void each_kind_of_secret_is_known(void **state)
         { "Accept", "x", "https://a/?my_password=abcdefgh", NULL, NULL },
         { "Content-Type", "application/x-www-form-urlencoded; charset=utf-8", "https://a/",
           "a&b=c&client_secret=abcdefgh", "abcdefgh" },
+        { "Content-Type", "application/x-www-form-urlencoded", "https://a/",
+          "a=b&client_assertion=abcdefgh", "abcdefgh" },
         { "Content-Type", "application/json", "https://a/", "client_secret=abcdefgh", NULL },
     };
 

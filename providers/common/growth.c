@@ -23,9 +23,14 @@ struct growth_plan {
     bool is_void; /* another order found that this one is not next: it must plan again */
 };
 
+/* What is ordered of one size. */
+struct growth_pool {
+    ARRAY(struct growth_plan) plans;
+};
+
 struct growth_place {
     struct growth_turn *first; /* has its turn */
-    ARRAY(struct growth_plan) plans;
+    struct map *pools;
 };
 
 struct growth {
@@ -38,11 +43,19 @@ struct number_plan {
     const char *version; /* within the progress; "": none */
 };
 
+static void free_pool(void *context)
+{
+    struct growth_pool *pool = context;
+
+    array_clear(&pool->plans);
+    mem_free(pool);
+}
+
 static void free_place(void *context)
 {
     struct growth_place *place = context;
 
-    array_clear(&place->plans);
+    map_free(place->pools);
     mem_free(place);
 }
 
@@ -62,17 +75,37 @@ void growth_free(struct growth *growth)
     mem_free(growth);
 }
 
+static struct growth_place *place_of(struct growth *growth, const char *name)
+{
+    struct growth_place *place = map_get(growth->places, name);
+
+    if (place)
+        return place;
+    place = mem_new(sizeof *place);
+    place->pools = map_new(free_pool);
+    map_set(growth->places, name, place);
+    return place;
+}
+
+static struct growth_pool *pool_of(struct growth_place *place, const char *name)
+{
+    struct growth_pool *pool = map_get(place->pools, name);
+
+    if (pool)
+        return pool;
+    pool = mem_new(sizeof *pool);
+    map_set(place->pools, name, pool);
+    return pool;
+}
+
 void growth_wait(struct growth *growth, const char *place_name, struct growth_turn *turn)
 {
-    struct growth_place *place = map_get(growth->places, place_name);
+    struct growth_place *place = place_of(growth, place_name);
     struct growth_turn **at;
 
     require(!turn->place);
-    if (!place) {
-        place = mem_new(sizeof *place);
-        map_set(growth->places, place_name, place);
-    }
     turn->place = place;
+    turn->plans = pool_of(place, turn->pool ?: "");
     turn->next = NULL;
     for (at = &place->first; *at; at = &(*at)->next)
         continue;
@@ -99,20 +132,20 @@ void growth_leave(struct growth_turn *turn)
     place->first->ready(place->first);
 }
 
-static struct growth_plan *find_plan(struct growth_place *place, const char *request_id)
+static struct growth_plan *find_plan(struct growth_pool *pool, const char *request_id)
 {
-    for (size_t i = 0; i < place->plans.count; i++)
-        if (text_equal(place->plans.items[i].request_id, request_id))
-            return &place->plans.items[i];
+    for (size_t i = 0; i < pool->plans.count; i++)
+        if (text_equal(pool->plans.items[i].request_id, request_id))
+            return &pool->plans.items[i];
     return NULL;
 }
 
-static void drop_plan(struct growth_place *place, const char *request_id)
+static void drop_plan(struct growth_pool *pool, const char *request_id)
 {
-    struct growth_plan *plan = find_plan(place, request_id);
+    struct growth_plan *plan = find_plan(pool, request_id);
 
     if (plan)
-        array_remove(&place->plans, (size_t)(plan - place->plans.items));
+        array_remove(&pool->plans, (size_t)(plan - pool->plans.items));
 }
 
 static bool read_progress(const char *progress, struct number_plan *ret)
@@ -148,18 +181,18 @@ static bool is_sent(const struct growth_plan *plan)
 static enum growth_verdict plan_growth(struct growth_turn *turn, const struct growth_size *size,
                                        char ret_progress[GROWTH_PROGRESS_SIZE])
 {
-    struct growth_place *place = turn->place;
+    struct growth_pool *pool = turn->plans;
     struct growth_plan *own;
     int64_t from = size->wanted;
 
-    drop_plan(place, turn->request_id);
-    for (size_t i = 0; i < place->plans.count; i++) {
-        const struct growth_plan *other = &place->plans.items[i];
+    drop_plan(pool, turn->request_id);
+    for (size_t i = 0; i < pool->plans.count; i++) {
+        const struct growth_plan *other = &pool->plans.items[i];
 
         if (!is_sent(other) && !other->is_void && other->wanted > from)
             from = other->wanted;
     }
-    own = array_add(&place->plans);
+    own = array_add(&pool->plans);
     require(text_copy(own->request_id, sizeof own->request_id, turn->request_id));
     own->wanted = from + 1;
     return plan(size, from, from + 1, ret_progress);
@@ -170,8 +203,8 @@ static enum growth_verdict plan_growth(struct growth_turn *turn, const struct gr
 static enum growth_verdict plan_again(struct growth_turn *turn, const struct growth_size *size,
                                       char ret_progress[GROWTH_PROGRESS_SIZE])
 {
-    for (size_t i = 0; i < turn->place->plans.count; i++)
-        turn->place->plans.items[i].is_void |= !is_sent(&turn->place->plans.items[i]);
+    for (size_t i = 0; i < turn->plans->plans.count; i++)
+        turn->plans->plans.items[i].is_void |= !is_sent(&turn->plans->plans.items[i]);
     return plan_growth(turn, size, ret_progress);
 }
 
@@ -179,7 +212,9 @@ static enum growth_verdict plan_again(struct growth_turn *turn, const struct gro
 static const struct growth_plan *waiting_plan(const struct growth_turn *turn, int64_t wanted)
 {
     for (const struct growth_turn *at = turn->next; at; at = at->next) {
-        const struct growth_plan *plan = find_plan(turn->place, at->request_id);
+        const struct growth_plan *plan = at->plans == turn->plans
+                                             ? find_plan(at->plans, at->request_id)
+                                             : NULL;
 
         if (plan && at->progress[0] != '\0' && !is_sent(plan) && !plan->is_void &&
             plan->wanted == wanted)
@@ -195,8 +230,8 @@ static enum growth_verdict send_growth(struct growth_turn *turn, int64_t from, i
 
     while (waiting_plan(turn, wanted + 1))
         wanted++;
-    for (size_t i = 0; i < turn->place->plans.count; i++) {
-        struct growth_plan *plan = &turn->place->plans.items[i];
+    for (size_t i = 0; i < turn->plans->plans.count; i++) {
+        struct growth_plan *plan = &turn->plans->plans.items[i];
         bool is_own = text_equal(plan->request_id, turn->request_id);
 
         if (is_own || (waiting_plan(turn, plan->wanted) == plan && plan->wanted <= wanted))
@@ -222,11 +257,11 @@ enum growth_verdict growth_grow(struct growth_turn *turn, const struct growth_si
     require(turn->is_first && turn->place && turn->request_id[0] != '\0');
     if (!read_progress(turn->progress, &stored) || stored.to < stored.from)
         return plan_growth(turn, size, ret_progress);
-    own = find_plan(turn->place, turn->request_id);
+    own = find_plan(turn->plans, turn->request_id);
     if (own && !is_sent(own) && (own->is_void || size->wanted != stored.from))
         return plan_again(turn, size, ret_progress);
     if (size->wanted >= stored.to) {
-        drop_plan(turn->place, turn->request_id);
+        drop_plan(turn->plans, turn->request_id);
         return GROWTH_DONE;
     }
     return size->wanted == stored.from ? send_growth(turn, stored.from, ret_wanted)
@@ -255,10 +290,10 @@ enum growth_verdict growth_shrink(struct growth_turn *turn, const struct growth_
 
 void growth_answered(struct growth_turn *turn, bool is_accepted)
 {
-    struct growth_place *place = turn->place;
+    struct growth_pool *pool = turn->plans;
 
-    drop_plan(place, turn->request_id);
-    for (size_t i = 0; !is_accepted && i < place->plans.count; i++)
-        if (text_equal(place->plans.items[i].sender, turn->request_id))
-            place->plans.items[i].sender[0] = '\0';
+    drop_plan(pool, turn->request_id);
+    for (size_t i = 0; !is_accepted && i < pool->plans.count; i++)
+        if (text_equal(pool->plans.items[i].sender, turn->request_id))
+            pool->plans.items[i].sender[0] = '\0';
 }

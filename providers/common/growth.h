@@ -27,6 +27,8 @@ struct growth; /* of one provider */
 struct growth_turn {
     struct growth_turn *next;
     struct growth_place *place; /* NULL: waits for nothing */
+    struct growth_pool *plans;  /* of its pool; set by growth_wait() */
+    const char *pool;           /* where pools share a place: whose size it is; borrowed, or NULL */
     const char *request_id;     /* borrowed; "" for a removal */
     const char *progress;       /* borrowed */
     void (*ready)(struct growth_turn *turn);
@@ -38,7 +40,8 @@ struct growth *growth_new(void) __attribute__((returns_nonnull, warn_unused_resu
 void growth_free(struct growth *growth);
 
 /* Waits for the turn at this place; ready() may be called within.  place: any text that is the same
-   for each request to one size (or, where a cloud allows one change at a time, to one cluster). */
+   for each request to one size (or, where a cloud allows one change at a time, to one cluster:
+   then turn->pool says which size). */
 void growth_wait(struct growth *growth, const char *place, struct growth_turn *turn);
 /* Ends the turn, or the wait for it (legal when it does not wait), and lets the next one go. */
 void growth_leave(struct growth_turn *turn);

@@ -263,6 +263,60 @@ static void whoever_leaves_lets_the_next_one_go(void **state)
     growth_free(growth);
 }
 
+/* One write at a time in a cluster: its pools share a place, and nothing else. */
+static void pools_of_one_place_have_their_own_sizes(void **state)
+{
+    struct growth *growth = growth_new();
+    struct growth_size size = { .wanted = 7, .version = "" };
+    char progress[GROWTH_PROGRESS_SIZE];
+    struct order a, b;
+    int64_t wanted = 0;
+
+    (void)state;
+    order_new(&a, "a");
+    order_new(&b, "b");
+    a.turn.pool = "gpu";
+    b.turn.pool = "cpu";
+    assert_int_equal(grow(growth, &a, 7, &wanted), GROWTH_PLAN);
+    assert_int_equal(grow(growth, &b, 2, &wanted), GROWTH_PLAN);
+    assert_string_equal(b.progress, "2>3");
+    growth_wait(growth, "p", &a.turn);
+    assert_int_equal(growth_grow(&a.turn, &size, progress, &wanted), GROWTH_SEND);
+    assert_int_equal(wanted, 8);
+    growth_leave(&a.turn);
+    growth_free(growth);
+}
+
+/* Plans of another pool are not sent along, whatever their numbers are. */
+static void an_order_of_another_pool_waits_for_itself(void **state)
+{
+    struct growth *growth = growth_new();
+    struct growth_size size = { .wanted = 7, .version = "" };
+    char progress[GROWTH_PROGRESS_SIZE];
+    struct order a, b;
+    int64_t wanted = 0;
+
+    (void)state;
+    order_new(&a, "a");
+    order_new(&b, "b");
+    a.turn.pool = "gpu";
+    b.turn.pool = "cpu";
+    grow(growth, &a, 7, &wanted);
+    grow(growth, &b, 8, &wanted);
+    assert_string_equal(b.progress, "8>9");
+    growth_wait(growth, "p", &a.turn);
+    growth_wait(growth, "p", &b.turn);
+    assert_int_equal(growth_grow(&a.turn, &size, progress, &wanted), GROWTH_SEND);
+    assert_int_equal(wanted, 8);
+    growth_answered(&a.turn, true);
+    growth_leave(&a.turn);
+    size.wanted = 8;
+    assert_int_equal(growth_grow(&b.turn, &size, progress, &wanted), GROWTH_SEND);
+    assert_int_equal(wanted, 9);
+    growth_leave(&b.turn);
+    growth_free(growth);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +328,8 @@ int main(void)
         cmocka_unit_test(after_a_restart_the_pool_decides),
         cmocka_unit_test(taking_back_never_reaches_a_machine),
         cmocka_unit_test(whoever_leaves_lets_the_next_one_go),
+        cmocka_unit_test(pools_of_one_place_have_their_own_sizes),
+        cmocka_unit_test(an_order_of_another_pool_waits_for_itself),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -212,7 +212,7 @@ static void depth_has_an_end(void **state)
     assert_int_equal(err.kind, ERROR_INVALID);
 }
 
-/* Of a pool that failed: nobody tries again, so time alone helps in no case. */
+/* AKS does not repeat an operation that failed, so time alone helps in no case. */
 static void the_reason_of_a_shortfall(void **state)
 {
     static const struct {

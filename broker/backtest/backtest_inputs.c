@@ -127,7 +127,7 @@ int backtest_inputs_options(struct backtest_inputs *inputs, struct command_call 
     return 0;
 }
 
-/* Like any of the demand's. */
+/* All queues of the demand are alike, as the options say. */
 static int take_flags(struct backtest_inputs *inputs, struct error *err)
 {
     const char *only = call_text(inputs->call, "queue");

@@ -128,7 +128,7 @@ json_t *backtest_json(const struct backtest_inputs *inputs, const struct backtes
         backtest->unbounded ? backtest->unbounded->queue : NULL, "policies", rows);
 }
 
-/* Empty where it is not told. */
+/* Adds nothing if the share is unknown. */
 static void add_share(const struct backtest *backtest, double recovered, struct text *out)
 {
     if (backtest->has_recovered)

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * sluice backtest: what each way to plan would have left to research on weeks it had not seen, and
- * which promises it would have kept.
+ * sluice backtest: what each planning policy would have left to research on later weeks, which the
+ * policy had not seen, and which targets it would have met.
  */
 #include "base/file.h"
 #include "base/input/json.h"
@@ -98,7 +98,7 @@ static int write_files(const struct command_call *call, const struct backtest_in
     return call_text(call, "html") ? write_text(call_text(call, "html"), html, err) : 0;
 }
 
-/* On a terminal, how far it is is shown while it runs. */
+/* On a terminal, the progress is shown while it runs. */
 static struct backtest *play(struct backtest_inputs *inputs, struct error *err)
 {
     owned(meter) struct meter *meter = meter_new(client_wants_json(inputs->call) ? -1

@@ -42,7 +42,7 @@ bool shard_parse(const char *text, struct shard *ret)
     return true;
 }
 
-/* The header, and what changes which cells there are. */
+/* The header, and the options that change which cells there are. */
 static int make_input(const struct allocate_inputs *inputs, struct text *out, struct error *err)
 {
     if (allocate_inputs_header(inputs, out, err) < 0)

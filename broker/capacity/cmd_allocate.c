@@ -207,7 +207,7 @@ static int finish(struct allocate_command *command, const struct allocate_model 
     return (is_check && count > 0) || is_short(command) ? EXIT_DIFFERENT : EXIT_DONE;
 }
 
-/* On a terminal, how far it is is shown meanwhile. */
+/* On a terminal, the progress is shown meanwhile. */
 static int search(struct allocate_command *command, struct allocate_plan *plan, size_t part,
                   size_t parts, struct error *err)
 {

@@ -196,7 +196,7 @@ static void print_forecasts(const json_t *list)
     printf("%s%s%s", out->chars, notes->chars[0] ? "\n" : "", notes->chars);
 }
 
-/* What the calendar does not have. */
+/* The proposed days, which the calendar does not have. */
 static void print_days(const json_t *days)
 {
     owned(text) struct text *out = text_new(OUTPUT_LIMIT);
@@ -341,7 +341,7 @@ static int choose_windows(struct forecast_command *command, struct error *err)
     return command->windows ? 0 : -1;
 }
 
-/* Whose time zone is that of the demand's times. */
+/* The windows.  Their time zone is that of the demand's times. */
 static const struct window_set *read_windows(struct forecast_command *command, struct error *err)
 {
     owned(chars) char *path = NULL;

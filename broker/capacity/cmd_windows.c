@@ -164,7 +164,7 @@ static int add_year(struct command_call *call, const struct window_set *set, jso
     return result;
 }
 
-/* Those of a country are many: of the year that is asked about alone. */
+/* A country has many holidays: only those of the requested year are printed. */
 static void print_holidays(const json_t *root)
 {
     int64_t year = json_int_or(root, "year", 0);

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/timestamp.h"
 
-/* Those that only an engine with iterations has. */
+/* The options that only an engine with iterations has. */
 static const char *const token_options[] = { "iteration",         "iteration-per-request",
                                              "prefill-per-token", "tokens-in",
                                              "tokens-out",        "kv-tokens" };
@@ -57,7 +57,7 @@ static int read_law(const struct command_call *call, struct engine *engine, stru
     return 0;
 }
 
-/* Which of them go together. */
+/* Checks which of the options go together. */
 static int check_law(const struct command_call *call, const struct engine *engine, double service_s,
                      bool may_lack_lengths, struct error *err)
 {

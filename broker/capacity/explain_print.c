@@ -101,7 +101,7 @@ static void print_binding(const json_t *row)
            number(row, "binding_wait_s"));
 }
 
-/* Of the target that is worst on it. */
+/* The worst day, by the target that is worst on it. */
 static void print_worst_day(const json_t *row)
 {
     const char *target = json_text_or(row, "binding_day_target", "");

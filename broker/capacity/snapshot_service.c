@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What could not be measured is no reason to keep the arrivals from their file: plans made from it
- * use the configured time of that queue, and say so.
+ * A failed measurement does not keep the arrivals from their file: plans made from it use the
+ * configured time of that queue, and say so.
  */
 #include "broker/capacity/snapshot_service.h"
 

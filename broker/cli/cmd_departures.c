@@ -36,7 +36,7 @@ static bool has_namespace(const json_t *row, const char *name)
     return false;
 }
 
-/* Takes out what was not asked for. */
+/* Removes the departures that were not asked for. */
 static void keep_asked(const struct command_call *call, json_t *answer)
 {
     const char *node = call_text(call, "node");
@@ -100,7 +100,7 @@ static void print_table(const struct config *config, const json_t *answer, struc
                  unnamed);
 }
 
-/* What cannot be told now. */
+/* The pools whose departures cannot be planned now. */
 static void print_unknown(const json_t *answer, FILE *file)
 {
     owned(text) struct text *lines = text_new(TEXT_UNBOUNDED);

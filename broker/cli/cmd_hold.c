@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * sluice hold: a node that will leave is asked for until later.
+ * sluice hold: asks sluice to postpone the departure of a node.
  */
 #include "base/input/json.h"
 #include "base/text.h"

@@ -68,7 +68,7 @@ static int64_t wanted_nodes(const struct command_call *call, const struct config
     return nodes > 0 ? nodes : (gpus + per_node - 1) / per_node;
 }
 
-/* When they can be used, or why that is not known. */
+/* When the nodes can be used, or why that is not known. */
 static void add_promise(const json_t *answer, struct text *out)
 {
     char p50[DURATION_TEXT_SIZE];
@@ -109,7 +109,7 @@ static bool is_repeat(const json_t *answer)
     return json_bool_or(answer, "is_repeat", false);
 }
 
-/* An order that is there already, with what became of it. */
+/* An order that is there already, with its state. */
 static char *describe_repeat(const json_t *answer)
 {
     owned(text) struct text *out = text_new(ANSWER_LIMIT);

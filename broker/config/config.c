@@ -296,7 +296,7 @@ struct config *config_read(const char *path, struct error *err)
     return steal(&config);
 }
 
-/* What is not of the section's own table. */
+/* Frees the members that are not in the section's own table. */
 static void queue_clear(struct config_queue *queue)
 {
     const struct config_table *engine = &config_tables[CONFIG_ENGINES];

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The accelerators that a configuration names: what one unit of a resource, or one device of a
- * driver, is of a GPU.
+ * The accelerators that a configuration names: the share of a GPU that one unit of a resource, or
+ * one device of a driver, stands for.
  */
 #include "base/text.h"
 #include "broker/config/config_tables.h"

@@ -159,7 +159,7 @@ static char *origin_of(const char *source, const struct token_pairs *pairs)
                        is_one ? "" : "s", is_one ? "has" : "have");
 }
 
-/* The lengths as they were measured, or all longer as is supposed. */
+/* The lengths as they were measured, or scaled as config_suppose() says. */
 static struct service_shape *shape_of_pairs(const struct config_engine *block,
                                             const struct engine_law *law, struct token_pairs *pairs,
                                             const char *source, struct error *err)
@@ -213,7 +213,7 @@ struct service_shape *config_engine_shape(const struct config_queue *queue, stru
     return shape_of_pairs(block, &law, &pairs, block->tokens_file, err);
 }
 
-/* Nothing else is left that could tell. */
+/* No other place can give the lengths. */
 static int no_lengths(const struct config_queue *queue, struct error *err)
 {
     return yaml_error(
@@ -286,7 +286,7 @@ double config_engine_alone_s(const struct config_queue *queue)
     return queue->engine.iteration_s + queue->engine.per_request_s;
 }
 
-/* By more than the sums that made the least are rounded. */
+/* Whether the target is below the least by more than rounding errors. */
 static bool is_below(double target_s, double least_s)
 {
     return target_s < least_s * (1 - 1e-9);

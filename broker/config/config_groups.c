@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Replicas and nodes: a replica is a whole part of a node, or takes some whole nodes of one pool.
- * Of the second kind are groups of a LeaderWorkerSet; a pool of theirs gets its nodes in groups.
+ * The second kind are groups of a LeaderWorkerSet; their pool gets its nodes in groups.
  */
 #include "base/text.h"
 #include "broker/config/config_tables.h"
@@ -10,7 +10,7 @@
 
 #include <inttypes.h>
 
-/* That the pool can have. */
+/* The most nodes that the pool can have. */
 static int64_t most_nodes(const struct config_pool *pool)
 {
     return pool->node_max ?: pool->reservation->nodes;

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What must hold of the objects that are kept in clusters: quotas, and what of a workload is set.
+ * What must hold of the objects that are kept in clusters: quotas, and the number of a workload
+ * that sluice sets.
  */
 #include "base/text.h"
 #include "broker/config/config_tables.h"

@@ -221,7 +221,7 @@ static int suppose(struct config *config, const char *text, struct error *err)
     return result;
 }
 
-/* What follows from the keys of its engine. */
+/* Makes again what follows from the keys of its engine. */
 static int make_again(struct config *config, size_t at, struct error *err)
 {
     struct config_queue *queue = &config->queues[at];

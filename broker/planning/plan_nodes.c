@@ -43,7 +43,7 @@ static struct victim_case case_of(const struct turn *turn, size_t pool, struct v
     };
 }
 
-/* Ends the node's gangs; what that loses. */
+/* Ends the node's gangs; returns the loss. */
 static int64_t end_gangs(struct turn *turn, const struct victim_node *node)
 {
     int64_t lost_gpu_s = 0;

@@ -332,7 +332,7 @@ static json_t *left_out(const struct service *service, const struct portions *po
     return rows;
 }
 
-/* Why nothing can be had. */
+/* The reason why no node can be given. */
 static void refuse(const struct config_cluster *cluster, const json_t *unknown, struct error *err)
 {
     const json_t *first = json_array_get(unknown, 0);

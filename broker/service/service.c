@@ -233,7 +233,7 @@ static void fingerprint(const struct survey *survey, const struct plan *plan, ch
     out[4] = '-';
 }
 
-/* For the change of window that comes next. */
+/* The reach for the next change of window. */
 static int64_t next_reach_ms(const struct service *service, const struct map *book,
                              struct wall_time now)
 {

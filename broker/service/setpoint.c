@@ -212,7 +212,7 @@ static void begin_read(struct setpoint *setpoint)
     setpoint->number->read(&holder, was_read, setpoint);
 }
 
-/* The number is promised. */
+/* The number is on the disk: it may be sent. */
 static void write_number(void *context, enum journal_fate fate)
 {
     struct setpoint *setpoint = context;

@@ -289,7 +289,7 @@ static void add_margin(json_t *status, const struct service *service)
     json_object_set_new(status, "margin_for", json_wall(tightest));
 }
 
-/* On every route to production. */
+/* Whether the lead times of every lead key to production are learned. */
 static bool is_lead_learned(const struct service *service)
 {
     bool is_learned = true;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * From points to demand: whole numbers, and what is unknown marked in all classes of its step.
+ * Makes demand from points: in whole numbers, with unknown steps marked in all classes.
  */
 #include "broker/sources/source_parts.h"
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * When a transfer will be done, by the lead times of its route and by what holds it.
+ * When a transfer will be done, by the lead times of its lead key and by what delays it.
  */
 #include "broker/transfer/effect.h"
 #include "broker/transfer/runner.h"

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Deadlines of steps are in the table (steps.c); here is what passes by one.
+ * Deadlines of steps are in the table (steps.c); this file decides what happens past a deadline.
  */
 #include "broker/transfer/lateness.h"
 

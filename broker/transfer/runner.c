@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the steps and effects ask of the runner.  What it does in a turn is in turn.c.
+ * The functions of the runner that steps and effects call.  A turn of the runner is in turn.c.
  */
 #include "broker/transfer/runner.h"
 

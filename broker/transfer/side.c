@@ -117,7 +117,7 @@ const struct effect_kind *side_effect_kind(const struct runner *runner, const ch
     return kind;
 }
 
-/* Only what side.h says may be NULL is. */
+/* No function is NULL except those that side.h allows. */
 static void require_whole(const struct side *side)
 {
     const struct side_origin *origin = &side->origin;

@@ -290,7 +290,7 @@ static bool is_new(struct announcements *book, const struct transfer *transfer, 
     return true;
 }
 
-/* A service that starts again finds the story of days. */
+/* A service that starts again finds transfers that ended days ago: these are no news. */
 static bool is_news(const struct announcements *book, const struct transfer *transfer)
 {
     const struct wall_time now = runner_now(book->runner);

@@ -26,7 +26,7 @@ enum {
     CLAIMS_MOST = 32,
 };
 
-/* What stands for the volume of a claim. */
+/* In the place of the name of a claim's volume: not read yet, or not readable. */
 static const char UNREAD[] = "";
 static const char UNREADABLE[] = "-"; /* no volume's name */
 

@@ -19,7 +19,7 @@
 /* Where the number is, by what the workload keeps. */
 static const struct way {
     const char *kind;
-    const char *group; /* and its version, for which the server's is put */
+    const char *group; /* and its version, which is replaced by the server's */
     const char *plural;
     const char *value; /* path in the object */
     const char *key;   /* its last part */

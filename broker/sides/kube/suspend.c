@@ -28,7 +28,7 @@ enum sight {
     OWNER_UNSEEN, /* to be read */
     OWNER_SEEN,
     OWNER_GONE,    /* deleted, or made again: not the suspended one */
-    OWNER_REFUSED, /* the server did not let us in time, or the kind does not know the way */
+    OWNER_REFUSED, /* the server did not allow it in time, or the kind cannot be suspended so */
 };
 
 struct suspension {

@@ -24,7 +24,8 @@ enum {
     SECONDS_MAX = 100, /* work that takes longer is shown with the time of day at its end */
 };
 
-static const double told_from = 0.005; /* share: before it, an end is a guess */
+static const double told_from = 0.005; /* share of the work: before that, the end would be a guess
+                                        */
 
 struct meter {
     int fd;
@@ -124,7 +125,7 @@ static size_t columns_of(int fd)
     return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : COLUMNS;
 }
 
-/* What cannot be written is not missed. */
+/* A line that cannot be written is dropped. */
 static void put(const struct meter *meter, const struct text *line)
 {
     ssize_t written = write(meter->fd, line->chars, line->length);

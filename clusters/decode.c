@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * From the API's JSON to struct node and struct pod.  What a decision could hang on is checked:
- * an object whose member has the wrong type is refused whole, never half read.
+ * From the API's JSON to struct node and struct pod.  Members on which a decision depends are
+ * checked: an object with a member of the wrong type is refused whole, never half read.
  */
 #include "base/input/json.h"
 #include "base/text.h"
@@ -107,7 +107,7 @@ static json_int_t sum_of(json_int_t left, json_int_t right)
     return left < 0 || right < 0 || left + right > INT_MAX ? DEVICES_UNREADABLE : left + right;
 }
 
-/* Raises each of `counts` to what these take beside those of `beside`. */
+/* Raises each of `counts` to the sum of `taken` and `beside`. */
 static void raise_all(json_t *counts, const json_t *taken, const json_t *beside)
 {
     const char *resource = NULL;
@@ -360,7 +360,7 @@ static int (*const pod_parts[])(struct pod *pod, const json_t *object, struct er
     pod_state, pod_times, pod_priority,   pod_count,   pod_devices,
 };
 
-/* What cannot fail, and what is concluded from all. */
+/* The members that cannot fail, and those that follow from others. */
 static void pod_conclude(struct pod *pod, const json_t *object)
 {
     pod_claims(pod, object);

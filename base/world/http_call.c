@@ -109,7 +109,7 @@ void call_free(struct http_call *call)
     mem_free(call);
 }
 
-/* Parts call and request: the call is gone, the request is returned. */
+/* Separates call and request: the call is gone, the request is returned. */
 static struct evhttp_request *end_call(struct http_call *call)
 {
     struct evhttp_request *request = call->request;

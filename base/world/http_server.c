@@ -3,8 +3,8 @@
  *
  * Listening, and watching over connections: how many there are, who is at the other end, and how
  * long a request may take to arrive.  The cap of unix sockets is apart from that of TCP, so that a
- * flood on one door does not close the other; and on a unix socket the user who has the most makes
- * place for the others.
+ * flood on one door does not close the other; and on a unix socket the user with the most
+ * connections loses one to the others.
  */
 #include "base/world/http_server.h"
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Whose connection makes place for a new one when all places of the unix sockets are taken.
+ * Which connection is closed for a new one when all connections of the unix sockets are in use.
  */
 #include "base/world/http_connection.h"
 

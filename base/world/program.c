@@ -56,7 +56,7 @@ static void program_free(struct program *program)
     mem_free(program);
 }
 
-/* The whole group, and what is left of the leader. */
+/* Kills the whole process group, and collects its leader. */
 static int reap(struct program *program)
 {
     int status = 0;

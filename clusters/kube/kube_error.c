@@ -20,7 +20,7 @@ const struct error_cause kube_cause_forbidden = { "a permission that is lacking"
 const struct error_cause kube_cause_unserved = { "a resource that the server does not have" };
 const struct error_cause kube_cause_no_group = { "an API group that the server does not have" };
 
-/* What API servers say. */
+/* Words by which messages of API servers are recognised. */
 static const char TWO_BUDGETS[] = "more than one PodDisruptionBudget";
 static const char WEBHOOK_FAILED[] = "failed calling webhook";
 static const char NO_SUCH_RESOURCE[] = "could not find the requested resource";

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Objects are cut out where a row of them is: in the array "items" of a list's top level, or the
- * whole of a watch.  All other bytes make the head, which must be JSON by itself.  This file checks
+ * Objects are cut out of a row of objects: the array "items" at a list's top level, or the whole
+ * body of a watch.  All other bytes make the head, which must be JSON by itself.  This file checks
  * the bytes between two objects; the decoder checks the wanted members of an object.
  */
 #include "clusters/kube/kube_objects.h"

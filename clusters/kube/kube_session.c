@@ -17,7 +17,8 @@
 
 enum {
     ANSWER_LIMIT = 64 * 1024 * 1024,
-    AHEAD_LEAST_MS = 3 * SECOND_MS, /* less than that is the way of the answer, and Date's second */
+    AHEAD_LEAST_MS = 3 * SECOND_MS, /* smaller differences come from the way of the answer, and from
+                                       Date's whole seconds */
     AHEAD_END_MS = 2 * SECOND_MS,   /* a difference that was there is over */
     CONFIG_PAUSE_MS = 5 * SECOND_MS, /* between two looks at the kubeconfig */
     YOUNG_MS = 2 * SECOND_MS,        /* since the request: Date is when the answer began */
@@ -171,7 +172,7 @@ static bool ask_again(struct kube_exchange *exchange, bool may_be_done, bool is_
     return true;
 }
 
-/* We could not enter, and what might let us in cannot be read. */
+/* The server refused us, and the kubeconfig, which may have new credentials, cannot be read. */
 static void tell_of_config(const struct kube_session *session, struct error *err)
 {
     const struct error *why = &session->config_failure;

@@ -28,8 +28,8 @@ struct work {
     size_t parts;
     int (*run)(struct work *work, size_t cell, struct error *err);
     atomic_size_t next;
-    double *requests; /* one for each queue, of its demand: the expected time of a search follows
-                         from them */
+    double *requests; /* one for each queue: its requests, from which the time of a search is
+                         expected */
     struct progress progress;
 };
 
@@ -161,7 +161,7 @@ static int prepare_cell(struct work *work, size_t cell, struct error *err)
     return 0;
 }
 
-/* What is kept when a node or a zone is lost. */
+/* The targets that hold when a node or a zone is lost: twice the usual ones. */
 static struct replay_target twice(struct replay_target target)
 {
     target.wait_ms *= 2;

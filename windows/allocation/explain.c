@@ -76,7 +76,7 @@ static int find_wait(const struct question *question, double peak_per_s, struct 
     return 0;
 }
 
-/* Of the target that binds. */
+/* The longest figure of the target that binds. */
 static double longest_of(const struct replay_class *class, enum replay_figure binds)
 {
     return binds == REPLAY_WAIT   ? class->max_s

@@ -280,7 +280,7 @@ static void size_fleet(struct work *work)
     mem_free(gpus);
 }
 
-/* All that policies go by. */
+/* Makes all forecasts and runs all searches that policies use. */
 static int find_all(struct work *work, struct error *err)
 {
     if (run_part(work, PART_FORETELL, err) < 0)

@@ -153,7 +153,7 @@ static bool constant_passes(struct oracle *oracle, int servers)
     return passes(oracle);
 }
 
-/* One that passes while one fewer does not. */
+/* A constant number that passes while one fewer does not. */
 static int smallest_constant(struct oracle *oracle)
 {
     int fails = 0;

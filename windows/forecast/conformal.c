@@ -17,7 +17,7 @@ static const double alpha_max = 2.5;
 static const double prior_count = 1; /* scores, of mean 0 */
 static const double prior_freedom = 3;
 static const double prior_deviation = 0.25;
-static const double expected_mean = 0.5; /* of a score: what a day that is not scored says of it */
+static const double expected_mean = 0.5; /* the weight of a day that is not scored, in scores */
 
 void conformal_init(struct conformal *conformal, double target)
 {
@@ -137,7 +137,7 @@ struct conformal_sight conformal_look(const struct conformal *conformal)
 {
     double count = worth(conformal);
     double part = count > 0 ? count / (double)conformal->scores.count : 0;
-    double still = prior_count + expected_mean * conformal->expected; /* that say 0 */
+    double still = prior_count + expected_mean * conformal->expected; /* scores that count as 0 */
     double freedom = prior_freedom + conformal->expected;
     double mean = count * mean_of(conformal) / (still + count);
     double squares = prior_freedom * prior_deviation * prior_deviation +
@@ -152,7 +152,7 @@ struct conformal_sight conformal_look(const struct conformal *conformal)
     };
 }
 
-/* How far from where it lies the next score may be. */
+/* How far from its mean the next score may be. */
 static double margin_of(const struct conformal_sight *sight, double p)
 {
     return conformal_student(p, sight->freedom) * sight->deviation;

@@ -220,7 +220,7 @@ static void look_at_scores(struct rolling *rolling, enum forecast_method method)
             conformal, &sight, &rolling->adapted[method][bound], &rolling->bases[method][bound]);
 }
 
-/* What is said of the queue as a whole at an origin. */
+/* The level, the cap and the bounds of the queue as a whole at an origin. */
 static void look_around(struct rolling *rolling)
 {
     double days;
@@ -238,7 +238,7 @@ static void look_around(struct rolling *rolling)
     }
 }
 
-/* Takes in what was over by then. */
+/* Takes in the occurrences that were over by then. */
 static void learn_until(struct rolling *rolling, size_t count, const struct points_origin *origin)
 {
     for (size_t i = rolling->oldest; i < count; i++)

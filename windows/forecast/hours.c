@@ -66,7 +66,7 @@ static void list_hours(const struct forecast_setup *setup, struct forecast *hour
     }
 }
 
-/* What each day lets expect of an hour when it begins. */
+/* The need that is expected of each hour when its day begins. */
 static void foretell(const struct forecast_setup *setup, struct forecast_cell *cell)
 {
     for (size_t i = 0; i < cell->past.count; i++) {

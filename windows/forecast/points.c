@@ -26,10 +26,11 @@ static const double growth_max = 0.13976194237515868; /* ln 1.15, a week */
 static const double believed = 0.5;                   /* of the growth that was seen */
 static const double damping = 0.8;                    /* of growth that has not been seen */
 static const double half_life = 4;                    /* weeks, of what is known */
-static const double weekday_prior = 3;                /* days, as much as which all days say, */
-static const double weekday_least = 0.02; /* where that is not measured; else from here */
+static const double weekday_prior = 3;                /* days of a weekday: the weight of the mean
+                                                         of all days, */
+static const double weekday_least = 0.02; /* if its variance is unknown; otherwise from here */
 static const double weekday_most = 6;
-static const double noise = 0.2;       /* standard deviation between days of one weekday, assumed */
+static const double noise = 0.2;       /* assumed standard deviation between days of one weekday */
 static const double noise_freedom = 5; /* with the weight of so many days */
 static const double highest = 1.0986122886681098; /* ln 3, over the median */
 static const double lowest = 2.0794415416798357;  /* ln 8, under it */

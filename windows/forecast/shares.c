@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A price on misses does it: for a given one each cell has its own best share, and the misses of
- * all together fall as the price rises.
+ * The method is a price on misses: for a given price each cell has its own best share, and the
+ * misses of all together fall as the price rises.
  */
 #include "windows/forecast/shares.h"
 

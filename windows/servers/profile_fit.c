@@ -189,7 +189,7 @@ struct trim {
 static const struct trim out = { 200, 1.5, false };
 static const struct trim back = { 3, 3, true };
 
-/* One pass: fits, and lets go what lies below. */
+/* One pass: fits, and drops the rows that lie below. */
 static bool pass(struct profile_table *table, double *shares, const struct trim *trim,
                  struct profile_fit *fit, bool *ret_changed)
 {

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Different GPUs behind one selector: each has a law, and together they have none.  The trim of a
- * common fit would let the slow ones go as if they had been idle.
+ * common fit would drop the slow ones as if they had been idle.
  */
 #include "windows/servers/profile_kin.h"
 

@@ -32,7 +32,7 @@ struct shown {
     int64_t generation;
 };
 
-/* What a pod that was made with a claim has of it. */
+/* The claim of a pod, and the devices that it got. */
 struct held {
     uint64_t devices; /* of its node, a bit each */
     char claim[254];  /* "": not made yet */

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * API groups in several versions.  Objects are kept in the newest one; world.yaml says which are
- * served.  What only Kueue's newer version can say is lost when an object is written in the older,
- * as on real servers; of an autoscaler they keep it in annotations, and we where it is.
+ * served.  Members that only Kueue's newer version has are lost when an object is written in the
+ * older one, as on real servers.  Those of an autoscaler are kept: real servers keep them in
+ * annotations, this one in their place.
  */
 #include "tools/simulator/kube/kube_versions.h"
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What will happen: a binary heap of events by time, then by order of asking, behind one timer of
- * the loop.  The referee looks after every event.
+ * The coming events: a binary heap by time, then by the order in which they were asked for, behind
+ * one timer of the loop.  The referee looks after every event.
  */
 #include "tools/simulator/model/model.h"
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What all parts of the simulated world ask: its time, its chance, its trace.
+ * What all parts of the simulated world share: its time, its chance, its trace.
  */
 #include "tools/simulator/model/model.h"
 

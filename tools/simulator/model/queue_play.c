@@ -18,7 +18,8 @@ struct arrival {
 };
 
 struct queue_play {
-    struct random arrival_chance, service_chance; /* apart: when a report is asked matters not */
+    struct random arrival_chance, service_chance; /* apart, so that the time of a report changes
+                                                     nothing */
     double service_s, service_cv, log_mean, log_deviation;
     ARRAY(struct arrival) arrivals;
     size_t next_arrival;

@@ -38,7 +38,8 @@ const struct conformance_case conformance_cases[] = {
       "delays nothing",
       an_ownerless_daemon_holds_nothing, ON_BOTH,
       "tests/clusters/test_decode.c pods_fall_into_their_classes", NULL,
-      "The garbage collector deletes a pod whose DaemonSet is gone within seconds; a pod that was "
+      "If its DaemonSet is gone, the garbage collector deletes the pod within seconds; a pod that "
+      "was "
       "orphaned on purpose has no owner, and is evicted as any other" },
     { "T8", "a DaemonSet's pod that comes back delays nothing", a_daemon_comes_back, ON_BOTH, NULL,
       NULL, NULL },
@@ -190,7 +191,7 @@ const struct conformance_case conformance_cases[] = {
     { "T42", "a machine with seven of eight GPUs: another attempt, on another host", NULL, 0,
       "tests/cli/test_joining.c seven_of_eight_gpus_are_not_enough",
       "tests/real/machines.c seven_of_eight_gpus_are_not_enough", NULL },
-    { "T43", "the start-up taint is lifted last, and by us", NULL, 0,
+    { "T43", "sluice lifts the start-up taint last", NULL, 0,
       "tests/cli/test_joining.c the_taint_goes_last", "tests/real/pair.c expect_starting", NULL },
     { "T44", "a machine that never joins is replaced", NULL, 0,
       "tests/cli/test_joining.c attempts_are_bounded_by_the_guard",

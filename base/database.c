@@ -255,7 +255,7 @@ static int check_owner(struct database *database, enum database_lock lock, int32
     return 0;
 }
 
-/* To the version after `from`. */
+/* Migrates the tables to the version after `from`. */
 static int migrate_once(struct database *database, const struct database_schema *schema, int from,
                         struct error *err)
 {

@@ -26,7 +26,7 @@ static const char *const kind_names[ERROR_KIND_COUNT] = {
     [ERROR_BUG] = "bug",
 };
 
-/* What did not fit ends in '+'. */
+/* Ends a text that was cut with '+'. */
 static size_t mark_cut(char out[ERROR_TEXT_SIZE])
 {
     size_t at = text_cut(out, ERROR_TEXT_SIZE - 2);

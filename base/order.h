@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Of int64_t, the least first. */
+/* Compares two int64_t: the least comes first. */
 static inline int order_int64(const void *left, const void *right)
 {
     int64_t a = *(const int64_t *)left;

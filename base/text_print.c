@@ -67,7 +67,7 @@ static enum number_size read_size(struct printer *printer)
                            : SIZE_INT;
 }
 
-/* Behind the '%'. */
+/* Reads the rest of a conversion, after the '%'. */
 static struct spec read_spec(struct printer *printer)
 {
     struct spec spec = { .flags = printer->at, .precision = -1 };

@@ -223,7 +223,7 @@ static int64_t take_unit(const char **at)
     return 0;
 }
 
-/* What follows the point; false: no digit does. */
+/* Reads the digits after the point; false: there are none. */
 static bool take_part(const char **at, double *ret_part)
 {
     double digit = 0.1;

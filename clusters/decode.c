@@ -354,7 +354,7 @@ static int pod_times(struct pod *pod, const json_t *object, struct error *err)
                : 0;
 }
 
-/* In the order in which one needs another. */
+/* The parts of a pod, in an order in which no part needs a later one. */
 static int (*const pod_parts[])(struct pod *pod, const json_t *object, struct error *err) = {
     pod_names, pod_maps,  pod_finalizers, pod_storage, pod_owner,
     pod_state, pod_times, pod_priority,   pod_count,   pod_devices,

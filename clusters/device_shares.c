@@ -151,7 +151,8 @@ static double pool_share(const struct slices *slices, const struct device_slice 
     return NAN;
 }
 
-/* Over all sets that it consumes of; the uses of a set stand together. */
+/* The share over all counter sets that the device consumes of; the uses of one set follow each
+   other. */
 static int64_t share_of_uses(const struct slices *slices, const struct device_slice *of,
                              const char *uses)
 {
@@ -181,7 +182,7 @@ static int64_t share_of_cut(const char *cut)
     return share.kind == GPU_SHARE_KNOWN ? share.parts : -1;
 }
 
-/* What a device uses, of one GPU; -1: it is not known. */
+/* The share of one GPU that a device uses; -1: unknown. */
 static int64_t share_of_device(const struct slices *slices, const struct device_slice *of,
                                const char *uses)
 {

@@ -26,7 +26,7 @@ int field_devices(const json_t *object, const char *path, json_t *counts, struct
 /* The greater of the count that is there and this one; unreadable is the greatest. */
 void devices_raise(json_t *counts, const char *resource, json_int_t count);
 
-/* As a packed map of numbers. */
+/* The counts as a packed map. */
 const char *devices_pack(const json_t *counts) __attribute__((returns_nonnull, warn_unused_result));
 
 /* The number that a quantity such as "40Gi", "132", "1500m" or "1e3" is; NAN: it is none. */

@@ -212,7 +212,7 @@ static void end_text(struct reader *reader)
     reader->text = NULL;
 }
 
-/* After the name of a start tag: nothing of the attributes is kept. */
+/* Skips the attributes after the name of a start tag. */
 static bool skip_attributes(struct reader *reader, bool *ret_is_empty)
 {
     for (;;) {
@@ -351,7 +351,7 @@ static bool read_document(struct reader *reader)
     return reader->count > 0 || refuse(reader, "it has no element");
 }
 
-/* At least as many as there are elements. */
+/* An upper bound of the number of elements. */
 static size_t count_starts(const char *chars, size_t size)
 {
     size_t count = 0;

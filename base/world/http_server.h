@@ -49,7 +49,7 @@ int http_server_listen_unix(struct http_server *server, const char *path, mode_t
 int http_server_listen_loopback(struct http_server *server, int port, int *ret_port,
                                 struct error *err) __attribute__((warn_unused_result));
 
-/* What was asked; all valid until the answer. */
+/* The request of a call; all of it is valid until the answer. */
 enum http_method http_call_method(const struct http_call *call);
 const char *http_call_target(const struct http_call *call); /* "/v1/status?since=5", undecoded */
 const char *http_call_header(const struct http_call *call, const char *name); /* or NULL */

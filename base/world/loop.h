@@ -47,7 +47,7 @@ struct wall_time loop_wall(const struct loop *loop);
 /* By how much the system clock is ahead of loop_wall(), in ms; behind: negative. */
 int64_t loop_wall_apart(const struct loop *loop);
 
-/* From now on loop_wall() shows so much more. */
+/* Moves loop_wall() forward by so much (back: negative), from now on. */
 void loop_wall_move(struct loop *loop, int64_t by_ms);
 
 /* Identifies the system's boot from which loop_now() counts.  Readings of two processes can be

@@ -32,7 +32,7 @@ struct pages {
 void pages_start(struct pages *pages, int most);
 void pages_clear(struct pages *pages);
 
-/* What a page brought. */
+/* Notes how many items a page brought. */
 void pages_brought(struct pages *pages, size_t items);
 
 /* Whether the page of this token may be asked for.  ERROR_CORRUPT for a cycle of pages (found after

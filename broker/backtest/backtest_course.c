@@ -72,7 +72,7 @@ static bool is_drawn_of_queue(const struct backtest *backtest, const struct poli
     return is_drawn(policy) && (!policy->is_oracle || backtest->queue_count == 1);
 }
 
-/* As large as the greatest of its lines in each slot that is drawn. */
+/* Makes the axis as large as the greatest value of its lines in any slot that is drawn. */
 static void set_axis(struct picture *picture)
 {
     const struct backtest *backtest = picture->backtest;
@@ -125,7 +125,7 @@ static void add_marks(const struct picture *picture, const struct strip *strip, 
                  LEFT - 6, y_of(picture, strip, value) + 4, value);
 }
 
-/* Local days, which an hour's change makes shorter or longer. */
+/* Marks the local days; a change of clocks makes a day shorter or longer. */
 static void add_days(const struct picture *picture, size_t week, const struct strip *strip,
                      struct text *out)
 {
@@ -256,7 +256,7 @@ static size_t misses_of(const struct backtest *backtest, size_t queue)
     return count;
 }
 
-/* What each window needed, a slot at a time. */
+/* Spreads the need of each window over its slots. */
 static void spread_needs(const struct backtest *backtest, size_t queue, int *ret_values)
 {
     const struct course *course = &backtest->planned;
@@ -292,7 +292,7 @@ static void add_queue(const struct backtest_inputs *inputs, const struct backtes
     mem_free(needs);
 }
 
-/* Those that missed most come first. */
+/* The next queue to draw: queues that missed most come first. */
 static size_t next_queue(const struct backtest *backtest, const bool *is_done)
 {
     size_t next = SIZE_MAX;

@@ -93,7 +93,7 @@ static json_t *without_json(unsigned without)
     return names;
 }
 
-/* Of queues whose servers are replicas that serve many at once. */
+/* The engines of queues whose servers are replicas that serve many requests at once. */
 static json_t *engines_json(const struct backtest_inputs *inputs)
 {
     json_t *list = json_array();

@@ -158,7 +158,7 @@ static void add_legend(const struct backtest *backtest, struct text *out)
              y + LINE);
 }
 
-/* On the axis of the height. */
+/* The value of the bound on the vertical axis. */
 static double limit_value(const struct backtest *backtest)
 {
     return backtest->has_recovered ? 100 * backtest->limit.recovered : backtest->limit.research_h;

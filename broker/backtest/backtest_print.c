@@ -93,7 +93,7 @@ static void add_row(struct table *table, const struct backtest_inputs *inputs,
     table_cell(table, "%.1f", measure->shortage_h);
 }
 
-/* Only what holds for a policy that meets every target. */
+/* Adds the bound, which holds only for policies that meet every target. */
 static void add_limit(struct table *table, const struct backtest *backtest)
 {
     table_cell(table, "bound");

@@ -136,7 +136,7 @@ static int count_minutes(const struct window_set *set, struct wall_time at, stru
     return 0;
 }
 
-/* Through the local year. */
+/* Walks through the local year. */
 static int add_year(struct command_call *call, const struct window_set *set, json_t *root,
                     struct error *err)
 {

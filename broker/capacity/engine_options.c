@@ -89,7 +89,7 @@ static int check_law(const struct command_call *call, const struct engine *engin
     return 0;
 }
 
-/* With service_s the short form. */
+/* Completes the engine; with service_s it is the short form. */
 static void finish(struct engine *engine, double service_s)
 {
     engine->slots_asked = engine->law.slots;

@@ -57,8 +57,8 @@ static void read_slots(struct profile_report *report)
                             scrapes->totals[NAME_PREEMPTED] > 0;
 }
 
-/* As many slots as ran at the longest time per token: more slots would be slower than anything
-   measured. */
+/* The safe form has as many slots as ran at the longest time per token: more slots would be slower
+   than anything measured. */
 static void make_safe(struct profile_report *report)
 {
     int64_t slowest = (int64_t)fmax(1, floor(report->law.slowest_at));

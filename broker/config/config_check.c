@@ -227,7 +227,7 @@ static int resolve_pool(const struct config *config, size_t at, struct config_po
     return 0;
 }
 
-/* Against the pools before it. */
+/* Compares the pool with the pools before it. */
 static int check_pool_differs(const struct config *config, size_t at, struct error *err)
 {
     const struct config_pool *pool = &config->pools[at];

@@ -41,7 +41,7 @@ static const char *kind_name(const struct config_table *table, const struct yaml
     return node && yaml_text(node, &name, err) == 0 ? name : NULL;
 }
 
-/* By the key `kind`. */
+/* The kind of an entry, by its key `kind`. */
 static const struct settings_kind *kind_by_name(const struct config_table *table,
                                                 const struct yaml_node *entry, struct error *err)
 {

@@ -244,7 +244,7 @@ static int make_again(struct config *config, size_t at, struct error *err)
     return config_check_floor(config, at, err);
 }
 
-/* Its numbers are neither those of the file nor measured any more. */
+/* Marks the queue: its numbers are neither those of the file nor measured any more. */
 static int finish(struct config *config, size_t at, struct error *err)
 {
     struct config_queue *queue = &config->queues[at];

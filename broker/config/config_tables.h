@@ -142,7 +142,7 @@ bool config_engine_is_whole(const struct config_queue *queue);
 /* Whether this key gives lengths, as "tokens_in" does; not tokens_file. */
 bool config_engine_is_length(const char *key);
 
-/* Of an engine that is whole. */
+/* The shape of an engine that is whole. */
 struct service_shape *config_engine_shape(const struct config_queue *queue, struct error *err)
     __attribute__((warn_unused_result));
 

@@ -47,7 +47,7 @@ static void answered(void *context, const struct instance *instance, const struc
     sighting->listing->fleet->news(sighting->listing->fleet->news_context);
 }
 
-/* Of machines that were not asked for lately. */
+/* Forgets reads of machines that were not asked for lately. */
 static void forget_old(struct listing *listing, int64_t now)
 {
     const char *name;

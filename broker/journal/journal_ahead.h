@@ -17,7 +17,7 @@ void ahead_free(struct ahead *ahead);
 /* Adds what the other one holds. */
 void ahead_copy(struct ahead *ahead, const struct ahead *other);
 
-/* What a store holds. */
+/* Adds a record or a claim that the store holds. */
 void ahead_set_record(struct ahead *ahead, const char *kind, const char *id, uint64_t rev);
 void ahead_set_claim(struct ahead *ahead, const char *name, const char *holder);
 

@@ -70,7 +70,7 @@ static void fail(struct journal_queue *queue)
         log_error("journal_broken", FIELD_TEXT("text", queue->err.text));
 }
 
-/* In the thread, where there is one. */
+/* Writes the group, in the journal's thread if it has one. */
 static void write_group(void *context)
 {
     struct journal_queue *queue = context;

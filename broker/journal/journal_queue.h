@@ -11,8 +11,8 @@
 
 struct journal_queue;
 
-/* By a thread of its own, or (delay_ms later, on any loop) by a timer, or by the store, which
-   answers later. */
+/* New queues: batches are written by a thread of the queue's own; by a timer, delay_ms later, on
+   any loop; or by the store, which answers later. */
 struct journal_queue *queue_new_thread(struct journal *journal, struct loop *loop,
                                        struct error *err) __attribute__((warn_unused_result));
 struct journal_queue *queue_new_timer(struct journal *journal, struct loop *loop, int64_t delay_ms)
@@ -37,7 +37,7 @@ void queue_forget(struct journal_queue *queue);
 /* Loses the waiting batches, as when the process dies. */
 void queue_drop(struct journal_queue *queue);
 
-/* For how long the write under way has taken so far; 0: there is none. */
+/* How long the write under way has taken so far; 0: there is none. */
 int64_t queue_write_ms(const struct journal_queue *queue);
 
 /* Waits until the store may be read in this thread. */

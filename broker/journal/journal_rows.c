@@ -130,7 +130,7 @@ static json_t *find_damaged(struct database *database, struct error *err)
     return NULL;
 }
 
-/* What stands for a damaged row of a record, or of a claim. */
+/* Makes the record that stands for a damaged row. */
 static json_t *make_unreadable(const char *kind, const char *id, const json_t *row, int64_t at_ms)
 {
     return json_make("{ss ss sI sO ss sI}", "kind", kind, "id", id, "rev",

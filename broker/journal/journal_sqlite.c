@@ -85,8 +85,8 @@ static int count_commit(struct store *store, struct error *err)
     return 0;
 }
 
-/* Before any caller learns of the commit.  A tally that cannot be written is behind, which refuses
-   nothing. */
+/* Writes the tally, before any caller learns of the commit.  A tally that cannot be written is
+   behind, and refuses nothing. */
 static void acknowledge(struct store *store)
 {
     if (store->tally >= 0)
@@ -246,7 +246,7 @@ static const struct journal_verbs sqlite_verbs = {
     .close = sqlite_close,
 };
 
-/* Where the chain of events stands. */
+/* Reads the last event's number and hash. */
 static int read_tail(struct store *store, struct error *err)
 {
     sqlite3_stmt *statement = database_statement(

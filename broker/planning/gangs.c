@@ -91,8 +91,8 @@ int64_t gang_share_gpus(const struct gang_share *share, int64_t node_gpus)
     return gpu_parts_whole(weight(share, node_gpus));
 }
 
-/* Over all pools of the cluster: on which of them a pod is does not matter, because the price is an
-   estimate. */
+/* The most GPUs of a node in any pool of the cluster.  Which pool a pod is in does not matter,
+   because the price is an estimate. */
 static int64_t node_gpus_of(const struct gang_survey *survey)
 {
     const struct config *config = survey->config;

@@ -292,7 +292,7 @@ static int64_t room_of_research(const struct books *books)
     return nodes;
 }
 
-/* What a pool will have as the books are now. */
+/* The nodes that a pool will have by the present books. */
 static int64_t have(const struct books *books, size_t at)
 {
     return plan_wanted(&books->input->pools[at]) - books->gap[at];

@@ -107,8 +107,8 @@ int64_t reach_ms(const struct horizon *horizon, struct wall_time edge)
     return growth_ms(horizon, schedule_at(horizon, horizon->now), schedule_at(horizon, edge));
 }
 
-/* Of all changes from this window: no edge beyond it matters.  A look at the calendar for each of a
-   week's edges would cost more than all else that a plan does. */
+/* The longest time of all changes from this window: no edge beyond it matters.  A look at the
+   calendar for each of a week's edges would cost more than all else that a plan does. */
 static int64_t longest_ms(const struct horizon *horizon, const struct schedule *from)
 {
     int64_t longest = horizon->reach.notice_ms + horizon->reach.wave_ms;

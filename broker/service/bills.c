@@ -30,7 +30,7 @@ static json_t *describe_gangs(const struct plan_input *input, const struct victi
     return rows;
 }
 
-/* In the order of their dearest gang. */
+/* The teams, in the order of their dearest gangs. */
 static json_t *describe_teams(const struct plan_input *input, const struct victim_bill *bill)
 {
     owned(json) json_t *sums = json_object();

@@ -288,7 +288,7 @@ static void doubt(struct clock *clock)
         ask_servers(clock);
 }
 
-/* In whole seconds, as what people read; the rest is less than a jump. */
+/* Follows the jump in whole seconds, which people read; the rest is less than a jump. */
 static void follow(struct clock *clock)
 {
     struct service *service = clock->service;

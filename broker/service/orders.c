@@ -304,7 +304,7 @@ static const struct reclaim *one_too_many(const struct service *service)
     return over > ORDERS_KEPT ? oldest : NULL;
 }
 
-/* Those without a pool that are over. */
+/* Forgets orders without a pool that are over. */
 static void forget_lost(struct service *service)
 {
     struct wall_time now = loop_wall(service->world->loop);

@@ -175,8 +175,8 @@ json_t *order_describe(const struct service *service, const struct survey *surve
    who ended it.  A failure breaks the runner. */
 int orders_store(struct service *service, struct reclaim *const *portions, size_t count,
                  struct error *err) __attribute__((warn_unused_result));
-/* Forgets the oldest of more than ORDERS_KEPT orders that are over, and their keys with them, and
-   what is over and has no pool any more; the events keep their story. */
+/* Forgets ended orders, with their keys: the oldest over ORDERS_KEPT, and those that have no pool
+   any more.  The events keep their story. */
 void orders_trim(struct service *service);
 /* Whether the reclaim transfer was begun for an order that a person has ended since. */
 bool orders_end_covers(const struct service *service, const struct transfer *transfer);

@@ -13,7 +13,7 @@ enum { READ_MS = 60 * SECOND_MS, SOON_MS = 5 * SECOND_MS };
 
 void setpoint_init(struct setpoint *setpoint, const struct setpoint *what)
 {
-    require(what->number); /* the configuration has none for kinds that keep none */
+    require(what->number); /* the configuration refuses setpoints of kinds that keep none */
     require(what->service && what->kind && what->number && what->cluster && what->id);
     *setpoint = *what;
     setpoint->value = setpoint->wanted = setpoint->written = -1;

@@ -60,6 +60,7 @@ void setpoint_watch(struct setpoint *setpoint);
 /* Read, at its planned value, and followed; true also for one that is left alone. */
 bool setpoint_is_settled(const struct setpoint *setpoint);
 
-/* From the journal: its revision, the number written, and the manager that changed it back. */
+/* Loads from the journal: its revision, the number written, and the manager that changed it back.
+ */
 int setpoint_load(struct setpoint *setpoint, uint64_t rev, const json_t *value, struct error *err)
     __attribute__((warn_unused_result));

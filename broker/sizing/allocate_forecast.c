@@ -138,7 +138,7 @@ static void add_exceptions(const struct unplanned *unplanned, struct text *out)
     text_add(out, "%s\n", shown < unplanned->cells.count ? ", ..." : "");
 }
 
-/* For how long a plan stands, or from what it is made. */
+/* Adds for how long a plan holds, or when such plans are made. */
 static void add_lead(const struct forecasts_options *options, struct text *out)
 {
     char lead[DURATION_TEXT_SIZE];
@@ -223,7 +223,7 @@ void allocate_forecast_header(const struct forecasts *forecasts, const struct al
     }
 }
 
-/* Of all workloads that serve the queue. */
+/* The replicas of all workloads that serve the queue. */
 static int replicas_of(const struct allocate_model *model, const struct schedule *schedule,
                        size_t queue)
 {
@@ -269,7 +269,7 @@ static int check_change(const struct forecasts *forecasts, const struct allocate
     return 0;
 }
 
-/* Once a queue, whatever becomes of the plan. */
+/* Reports stale forecasts, once for each queue, even if the plan is refused later. */
 static void note_stale(const struct forecasts *forecasts)
 {
     for (size_t i = 0; i < forecasts->count; i++)

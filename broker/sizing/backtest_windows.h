@@ -15,6 +15,6 @@ struct backtest_past {
     struct wall_time until;          /* no later demand is read */
 };
 
-/* At most `count` windows; NULL on an error.  The caller frees them. */
+/* Proposes at most `count` windows; NULL on an error.  The caller frees them. */
 struct window_set *backtest_windows(const struct backtest_past *past, size_t count,
                                     struct error *err) __attribute__((warn_unused_result));

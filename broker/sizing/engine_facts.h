@@ -11,6 +11,6 @@
 /* json_null() for no engine. */
 json_t *engine_facts_json(const struct engine *engine);
 
-/* One line, "16 slots, ...", without its end; the caller's to free, or printed. */
+/* One line, "16 slots, ...", without a line end: returned, for the caller to free, or printed. */
 char *engine_facts_text(const json_t *facts);
 void engine_facts_print(const json_t *facts);

@@ -64,7 +64,7 @@ int forecasts_options_read(struct forecasts_options *options, const struct comma
     return 0;
 }
 
-/* Of a replica of the first workload that serves it. */
+/* GPUs of a replica of the first workload that serves the queue. */
 static int gpus_of(const struct config *config, const struct config_queue *queue)
 {
     for (size_t i = 0; i < config->workload_count; i++)
@@ -85,7 +85,7 @@ static struct forecasts *with_room(size_t count)
     return forecasts;
 }
 
-/* What the options say of every queue. */
+/* The setup of a queue's forecast, with the options that hold for all queues. */
 static struct forecast_setup setup_of(const struct demand *demand, const struct window_set *set,
                                       const struct forecasts_options *options)
 {

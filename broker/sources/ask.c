@@ -80,7 +80,7 @@ static bool is_worth_repeating(enum error_kind kind)
            kind == ERROR_CONFLICT;
 }
 
-/* With jitter, and at least the time that the source asked for. */
+/* The pause before the next attempt: with jitter, and at least as long as the source asked for. */
 static int64_t rest_ms(const struct source_ask *ask, const struct error *err)
 {
     int64_t most = BACKOFF_MS << ask->attempts;

@@ -252,7 +252,7 @@ static int read_result(struct source_part *part, const json_t *result, struct er
     return 0;
 }
 
-/* After the last page. */
+/* Checks, after the last page, that every line is complete. */
 static int check_whole(const struct source_part *part, struct error *err)
 {
     for (size_t i = 0; i < part->line_count; i++) {

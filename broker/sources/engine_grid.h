@@ -33,7 +33,7 @@ struct engine_grid {
     double *cells; /* [instance][step][column]; NAN */
 };
 
-/* From first to last, both of them steps; no points yet. */
+/* Makes a grid from first to last, both of them steps, without points. */
 void engine_grid_init(struct engine_grid *grid, struct wall_time first, struct wall_time last,
                       int64_t step_ms);
 void engine_grid_clear(struct engine_grid *grid);

@@ -53,7 +53,7 @@ struct engine_kind {
 /* vllm, sglang, tgi, dynamo; NULL for another name. */
 const struct engine_kind *engine_kind_find(const char *name);
 
-/* By the beginning of a metric's name; NULL: of none. */
+/* The kind, by the beginning of a metric's name; NULL: none has such names. */
 const struct engine_kind *engine_kind_of(const char *metric);
 
 /* "vllm{model_name=\"chat\"}": the kind, and the matchers without their braces, the caller's to

@@ -149,7 +149,7 @@ static void add_number(struct table *table, const json_t *row, const char *key)
         table_cell(table, "-");
 }
 
-/* All that holds, and what the servers said. */
+/* Adds the states in force, and the servers' messages. */
 static void add_states(struct table *table, const json_t *row)
 {
     owned(text) struct text *cell = text_new(1 << 16);

@@ -17,8 +17,8 @@
 struct config *client_config(const struct command_call *call, int *ret_code)
     __attribute__((warn_unused_result));
 
-/* One call to the service on its socket; body may be NULL.  NULL and an error whose kind the
-   service gave, or ERROR_TRANSIENT when it does not run. */
+/* One call to the service on its socket; body may be NULL.  Returns NULL and an error whose kind
+   the service gave, or ERROR_TRANSIENT when it does not run. */
 json_t *client_ask(const struct config *config, enum http_method method, const char *path,
                    const json_t *body, struct error *err) __attribute__((warn_unused_result));
 
@@ -30,7 +30,7 @@ bool client_wants_json(const struct command_call *call);
 /* Pretty JSON on standard output. */
 void client_print_json(const json_t *json);
 
-/* In the form that --output asks for; print makes the table. */
+/* Shows the answer in the form that --output asks for; print makes the table. */
 void client_show(const struct command_call *call, const json_t *json,
                  void (*print)(const json_t *json));
 

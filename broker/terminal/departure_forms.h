@@ -14,7 +14,7 @@
 char *departure_jobs(const json_t *row, const char *between)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* Of all jobs on the node that leaves. */
+/* The GPUs of all jobs on the node that leaves. */
 int64_t departure_gpus(const json_t *row);
 
 void departures_csv(const json_t *answer, struct text *out);

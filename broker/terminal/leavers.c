@@ -69,7 +69,7 @@ static void print_blockers(const json_t *blockers, struct tally *all, struct tex
         text_add(out, "      and %d more that hold it (-o json)\n", holds - BLOCKERS_SHOWN);
 }
 
-/* Only what is missing is worth a line. */
+/* Prints what the dry runs could not find out, and nothing if they found all. */
 static void print_dry_runs(const json_t *answer, struct text *out)
 {
     const json_t *names = json_at(answer, "dry_runs/unheard");

@@ -123,7 +123,7 @@ static char *host_id(const struct config_pool *pool, const char *host)
     return text_format("%s/%s", pool->provider_name, host);
 }
 
-/* Those whose time has passed need no record any more. */
+/* Drops hosts whose quarantine has ended: they need no record any more. */
 static void drop_ended(struct attempts *attempts, struct wall_time now, struct journal_batch *batch)
 {
     const char *id;
@@ -294,7 +294,7 @@ struct wall_time attempts_quarantine(const struct attempts *attempts,
     return found && found->until.ms > now.ms ? found->until : (struct wall_time){ 0 };
 }
 
-/* For people. */
+/* A host in quarantine, for people. */
 static json_t *describe_host(const char *id, const struct bad_host *host)
 {
     json_t *row = json_deep_copy(host->value);

@@ -399,7 +399,7 @@ static struct effect *effect_of_key(struct runner *runner, struct transfer *tran
     return NULL;
 }
 
-/* As the record has it; -1: it changes nothing. */
+/* Fills the effect from its record; -1: the effect is unchanged. */
 static int decode(struct effect *effect, const json_t *value, struct error *err)
 {
     const char *state;

@@ -52,7 +52,7 @@ static const struct kube_member *wanted_here(const struct kube_extract *extract)
     return extract->depth < LEVELS ? extract->levels[extract->depth] : NULL;
 }
 
-/* What follows the last cut, up to here. */
+/* Keeps the bytes from the last cut up to here. */
 static void keep(struct kube_extract *extract, const char *from, const char *to)
 {
     if (extract->left_out_at == 0)

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What each object of a watch's body says about the object in it.
+ * Each object of a watch's body is an event: its type, and the object that it is about.
  */
 #include "clusters/kube/kube_frames.h"
 

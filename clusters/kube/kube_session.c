@@ -219,8 +219,8 @@ static int64_t ours_ms(const struct kube_session *session)
     return loop_wall(session->world->loop).ms - loop_now(session->world->loop);
 }
 
-/* By the Date of an answer that arrived quickly: that of a watch is minutes old when it ends.
-   Small differences are ignored: results must not depend on single seconds. */
+/* Compares the clocks by the Date of an answer that arrived quickly: the Date of a watch is minutes
+   old when it ends.  Small differences are ignored: results must not depend on single seconds. */
 static void compare_clocks(const struct kube_exchange *exchange, const struct http_answer *answer)
 {
     struct kube_session *session = exchange->session;

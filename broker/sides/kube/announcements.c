@@ -358,7 +358,7 @@ static char *end_of_pod(const struct transfer *transfer, const struct pod *pod,
     return NULL;
 }
 
-/* Once.  Takes the message. */
+/* Sends an Event to the pod, once.  Takes the message. */
 static void tell_pod(struct listener *to, const struct transfer *transfer, const struct pod *pod,
                      const char *reason, char *message)
 {

@@ -22,7 +22,7 @@ static const struct blocker_kind rows[] = {
                                 false },
 };
 
-/* Behind those that are as bad. */
+/* Inserts the row behind those that are as bad. */
 static void insert(json_t *blockers, json_t *row)
 {
     static const char *const order[] = { "never", "slow", "note" };

@@ -43,9 +43,9 @@ enum gate_answer gate_ask(struct gate *gate, const struct config_cluster *cluste
 struct budget_queue *gate_enter(struct gate *gate, const struct config_cluster *cluster,
                                 const struct pod *pod);
 
-/* Its answer came; err NULL: the pod is leaving. */
+/* Reports the eviction's answer; err NULL: the pod is leaving. */
 void gate_leave(struct gate *gate, const struct config_cluster *cluster, struct budget_queue *queue,
                 const struct error *err);
 
-/* Any other request about pods was refused by an overloaded server. */
+/* Reports that an overloaded server refused any other request about pods. */
 void gate_slow(struct gate *gate, const struct config_cluster *cluster, const struct error *err);

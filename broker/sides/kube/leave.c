@@ -90,7 +90,7 @@ static enum presence find_node(const struct runner *runner, const struct transfe
     return PRESENCE_YES;
 }
 
-/* Whose node it is, when it leaves and why. */
+/* The annotations: whose node it is, when it leaves and why. */
 static json_t *notes_of(const struct transfer *transfer)
 {
     char departure[WALL_TEXT_SIZE];

@@ -220,7 +220,7 @@ static enum sight sight_after(const struct suspension *suspension, enum error_ki
     return OWNER_REFUSED;
 }
 
-/* What an answer shows, to a read or to a patch. */
+/* Takes from an answer, to a read or a patch, what it shows of the owner. */
 static void look(struct suspension *suspension, const json_t *body, const struct error *err)
 {
     struct error bad = { 0 };

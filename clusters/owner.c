@@ -152,7 +152,7 @@ char *owner_job_of_pod(const struct pod *pod)
     return path_of_reference(pod->owner_version, pod->owner_kind, pod->namespace, pod->owner_name);
 }
 
-/* Its Job's controller lifts the finalizer once it has counted it. */
+/* The Job's controller lifts the pod's finalizer once it has counted the pod. */
 bool owner_counts_pod(const struct pod *pod)
 {
     return pod_must_leave(pod) &&

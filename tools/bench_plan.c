@@ -217,7 +217,8 @@ struct week {
     struct allocate_model model;
 };
 
-/* So many requests a second on average: a daily wave, quiet weekends, and levels that drift. */
+/* Fills weeks of demand, so many requests a second on average: a daily wave, quiet weekends, and
+   levels that drift. */
 static void fill_weeks(struct demand_series *series, size_t number, int weeks, double rate)
 {
     struct random random;

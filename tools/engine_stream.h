@@ -19,7 +19,7 @@ struct stream {
     struct search_setup setup;
 };
 
-/* So many requests a second, and so many in all on average. */
+/* Makes a stream of so many requests a second, and so many in all on average. */
 static inline void stream_init(struct stream *stream, struct service_time *service, double rate,
                                double requests, uint64_t seed)
 {

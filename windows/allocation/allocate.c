@@ -140,7 +140,7 @@ static struct search_setup cell_setup(const struct work *work, size_t cell)
     return setup;
 }
 
-/* Before either step: the segments of the window, and the result of the closed form. */
+/* Before either step: finds the segments of the window, and the result of the closed form. */
 static int prepare_cell(struct work *work, size_t cell, struct error *err)
 {
     const struct allocate_model *model = work->model;
@@ -169,7 +169,7 @@ static struct replay_target twice(struct replay_target target)
     return target;
 }
 
-/* For every limit of the target, on one day or all in one. */
+/* The servers for every limit of the target, on one day or on all days pooled. */
 static int estimated_servers(const struct arrivals_setup *arrivals,
                              const struct replay_target *target)
 {

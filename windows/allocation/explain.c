@@ -45,7 +45,7 @@ static int report(const struct search_setup *setup, int seed, int servers,
     return arrivals ? replay_report(arrivals, servers, &setup->target, result, err) : -1;
 }
 
-/* In the step in which most arrives. */
+/* How full the replicas are in the step in which most requests arrive. */
 static void find_fullness(const struct engine *engine, double peak_per_s, struct explain_wait *wait)
 {
     struct engine_station station = engine_station_of(engine, wait->replicas);
@@ -96,7 +96,7 @@ struct delay {
     int64_t late;     /* requests */
 };
 
-/* In one segment alone. */
+/* Replays only one segment. */
 static int replay_segment(const struct binding *binding, struct segment segment, struct delay *ret,
                           struct error *err)
 {

@@ -46,7 +46,7 @@ struct explain_at {
     size_t queue;
 };
 
-/* For a queue with arrivals in the window; its cell is known. */
+/* Explains a queue that has arrivals in the window; its cell must be known. */
 int explain_cell(const struct allocate_model *model, const struct allocate_plan *plan,
                  struct explain_at at, struct explain *ret, struct error *err)
     __attribute__((warn_unused_result));

@@ -99,7 +99,7 @@ static struct allocate_need cluster_need(const struct layout *layout, size_t clu
     return need;
 }
 
-/* Into layout->trial. */
+/* Tries to place all nodes, into layout->trial. */
 static int try_place(struct layout *layout)
 {
     const struct allocate_model *model = layout->model;

@@ -317,7 +317,7 @@ static int run_all(struct work *work, struct error *err)
     return run_part(work, PART_CHOSEN, err) < 0 ? -1 : missed_find(work, err);
 }
 
-/* With all levels. */
+/* Runs and judges all policies with all levels. */
 static int run_rounds(struct work *work, struct error *err)
 {
     const struct backtest *backtest = work->backtest;

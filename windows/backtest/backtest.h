@@ -102,7 +102,7 @@ struct backtest {
     int64_t requests; /* judged, of all queues */
 };
 
-/* What a row cost, as the limit counts it. */
+/* The node-hours of production of a row, as the limit counts them. */
 double backtest_node_hours(const struct backtest *backtest, const struct measure *measure);
 
 struct backtest *backtest_run(const struct backtest_setup *setup, struct error *err)

@@ -315,7 +315,7 @@ static double search_prices(struct bound *bound)
     return best;
 }
 
-/* With so many nodes no request waits. */
+/* The number of nodes, at most nodes_max, that holds the most servers of the plan. */
 static int nodes_used(const struct bound *bound, const int *servers)
 {
     int most = 1;

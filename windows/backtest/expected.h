@@ -11,7 +11,7 @@
 /* Requests of a queue in a week of the course, on average. */
 double expected_requests(const struct field *field);
 
-/* Of one queue. */
+/* The expected work for one queue: its forecasts, one search, one plan, its verdicts, its limit. */
 double expected_foretell(const struct work *work, size_t queue);
 double expected_search(const struct work *work, const struct search_item *item, size_t queue);
 double expected_plan(const struct work *work, const struct policy *policy, size_t queue);

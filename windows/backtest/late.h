@@ -30,5 +30,5 @@ void late_begin(struct late *late, const struct occurrence *occurrence, int64_t 
 bool late_next(struct late *late); /* false behind the last */
 void late_clear(struct late *late);
 
-/* Of one class, and of requests that arrive before tick `until`. */
+/* The late requests of one class, among those that arrive before tick `until`. */
 int64_t late_with(struct late *late, enum demand_class class, size_t servers, uint64_t until);

@@ -13,10 +13,10 @@
 
 #include "windows/backtest/measure.h"
 
-/* Of a queue that is alone; slots before `first` are not paid for. */
+/* The limit of a queue that is alone; slots before `first` are not paid for. */
 int limit_alone(const struct field *field, const struct fleet *fleet, size_t first,
                 double *ret_hours, struct error *err) __attribute__((warn_unused_result));
 
-/* The part of one of several queues. */
+/* The part of one of several queues in the limit. */
 int limit_shared(const struct field *field, const struct fleet *fleet, size_t first,
                  double *ret_hours, struct error *err) __attribute__((warn_unused_result));

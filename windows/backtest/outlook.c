@@ -116,7 +116,7 @@ static struct field_how how_for(const struct field *field, const struct segment_
                                .scale = occurrences_scale_for(&setup, segments, bound) };
 }
 
-/* As `sluice allocate --forecast --attainment P --slo each-day` plans a week. */
+/* Plans a week as `sluice allocate --forecast --attainment P --slo each-day` does. */
 static int search_week(struct outlook *outlook, const struct field *field, size_t week, size_t span,
                        struct error *err)
 {
@@ -154,7 +154,7 @@ static struct wall_time known_until(const struct outlook *outlook, const struct 
     return made.ms < span->midnight.ms ? made : span->midnight;
 }
 
-/* From the same window of the same day a week earlier, or else of the days before. */
+/* Plans a day from the same window a week earlier, or else from the days before. */
 static int search_day(struct outlook *outlook, const struct field *field, size_t at,
                       struct error *err)
 {

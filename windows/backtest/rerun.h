@@ -64,7 +64,7 @@ bool rerun_is_lost(const struct rerun *rerun);
 uint64_t rerun_kept(const struct rerun *rerun);
 uint64_t rerun_changed(const struct rerun *rerun, struct rerun_reach reach);
 
-/* Of the plan or, during a trial, of what is tried. */
+/* The servers of the plan or, during a trial, of the tried plan. */
 const int *rerun_servers(const struct rerun *rerun);
 int64_t rerun_violations(const struct rerun *rerun, enum demand_class class, size_t span);
 

@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-/* As if the next occurrence were missed: so the expected share of misses on new weeks holds
-   although few weeks were seen. */
+/* Whether the attainment is reached even if the next occurrence is missed: so the expected share of
+   misses on new weeks holds although few weeks were seen. */
 static bool is_enough(const struct measure *measure, double attainment)
 {
     return (double)measure->spans_met >= attainment * (double)(measure->spans + 1);
@@ -81,7 +81,7 @@ static double share_of(struct span_of_hours hours, double research_h)
     return hours.to > hours.from ? (research_h - hours.from) / (hours.to - hours.from) : 0;
 }
 
-/* Only where both were played. */
+/* The hours of static-peak and the oracle; only if both were played. */
 static struct span_of_hours hours_of(const struct work *work, struct course_weeks weeks)
 {
     return (struct span_of_hours){

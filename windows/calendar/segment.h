@@ -30,7 +30,7 @@ struct wall_span { /* [begin, end) */
     struct wall_time end;
 };
 
-/* Of all known steps that begin in the span. */
+/* The segments of all known steps that begin in the span. */
 void segments_of_series(const struct demand_series *series, struct wall_span span,
                         struct segment_list *out);
 
@@ -39,7 +39,7 @@ void segments_of_series(const struct demand_series *series, struct wall_span spa
 void segments_of_window(const struct demand_series *series, const struct window_set *set,
                         size_t window, struct wall_span span, struct segment_list *out);
 
-/* At least 1. */
+/* The number of days, at least 1. */
 size_t segments_day_count(const struct segment_list *segments);
 
 /* Appends the segments of one occurrence; a segment that reaches beyond it is cut. */

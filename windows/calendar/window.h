@@ -73,7 +73,7 @@ void window_set_free(struct window_set *set);
 /* The window in force.  Never NULL. */
 const struct window *window_at(const struct window_set *set, struct wall_time wall);
 
-/* By name, or NULL. */
+/* The window of that name, or NULL. */
 const struct window *window_find(const struct window_set *set, const char *name);
 
 /* The first moment after `wall` at which another window is in force; never (0) when one window

@@ -26,8 +26,8 @@ struct columns {
     size_t name_count;
 };
 
-/* From the header, which is in header->fields, and the first row, whose line is row->line.  The
-   caller frees with columns_clear(), whatever is returned. */
+/* Finds the columns from the header, which is in header->fields, and the first row, whose line is
+   row->line.  The caller frees with columns_clear(), whatever is returned. */
 int columns_find(struct columns *columns, const struct csv *header, const struct csv *row,
                  struct error *err) __attribute__((warn_unused_result));
 void columns_clear(struct columns *columns);

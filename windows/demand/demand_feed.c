@@ -12,7 +12,7 @@
 
 enum { READ_SIZE = 64 * 1024 };
 
-/* Of a line: more is no table. */
+/* The most bytes of a line: more is no table. */
 static const size_t line_max = (size_t)64 << 20;
 
 static void make_room(struct demand_block *block, size_t size)

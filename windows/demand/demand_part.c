@@ -141,7 +141,7 @@ static int read_wide(struct demand_part *part, struct packed_row *row, enum dema
     return 0;
 }
 
-/* What the row tells of the lengths of its requests. */
+/* Reads what the row tells of the lengths of its requests. */
 static int read_tokens(struct demand_part *part, struct demand_tokens *tokens,
                        const struct packed_row *row, struct error *err)
 {

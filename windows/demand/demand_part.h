@@ -34,7 +34,8 @@ struct demand_part {
     bool has_local;
 };
 
-/* To the end, or to the first mistake, which part->err then is.  `argument` is the part. */
+/* Reads the part to its end, or to the first mistake, which is then in part->err.  `argument` is
+   the part. */
 void *demand_part_read(void *argument);
 
 /* Whether a queue's name is valid text; `line`: its line. */

@@ -84,7 +84,7 @@ static int compare_queues(const void *left, const void *right)
                   ((const struct demand_queue *)right)->name);
 }
 
-/* Of columns that hold nothing no queue is left. */
+/* Drops the queues of columns that hold nothing. */
 static void drop_empty(struct demand_rows *rows)
 {
     size_t kept = 0;
@@ -136,7 +136,7 @@ static struct packed_row last_row(const struct demand_queue *queue)
     return row;
 }
 
-/* From its first row to the end of its last. */
+/* Sets the span of a series: from its first row to the end of its last. */
 static int set_span(struct making *making, size_t at, struct error *err)
 {
     const struct demand_queue *queue = &making->rows.queues.items[at];
@@ -299,7 +299,7 @@ static int64_t log_step(const struct demand_rows *rows)
     return MINUTE_MS;
 }
 
-/* Of a log the rows of a step become one. */
+/* Finds the steps of all queues; in a log the rows of a step become one. */
 static int find_steps(struct making *making, struct error *err)
 {
     struct demand_rows *rows = &making->rows;

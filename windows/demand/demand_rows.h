@@ -37,8 +37,8 @@ struct demand_rows {
     bool has_tokens; /* rows tell the lengths of their requests */
 };
 
-/* In parts of so many bytes at least, one thread each; 0: as pays off.  With keeps_local times
-   without an offset stay what the clock shows; otherwise they are UTC. */
+/* Reads the rows in parts of at least so many bytes, one thread each; 0: as many bytes as pay off.
+   With keeps_local times without an offset stay what the clock shows; otherwise they are UTC. */
 int demand_rows_read(struct demand_rows *rows, struct demand_feed *feed, bool keeps_local,
                      size_t part_bytes, struct error *err) __attribute__((warn_unused_result));
 void demand_rows_clear(struct demand_rows *rows);

@@ -143,7 +143,7 @@ struct calendar {
     size_t count;
 };
 
-/* From the first row to the last. */
+/* Sets up the calendar, from the first row to the last. */
 static int set_calendar(const struct demand_rows *rows, const struct demand_steps *steps,
                         struct calendar *calendar, struct error *err)
 {

@@ -21,7 +21,8 @@ struct demand_steps {
                           changes */
 };
 
-/* For sorted rows.  The caller frees with demand_steps_clear(), whatever is returned. */
+/* Finds the steps of sorted rows.  The caller frees with demand_steps_clear(), whatever is
+   returned. */
 int demand_steps_find(const struct demand_rows *rows, bool missing_zero, struct demand_steps *steps,
                       struct error *err) __attribute__((warn_unused_result));
 

@@ -59,7 +59,7 @@ static inline struct packed_cursor packed_begin(const struct packed *packed)
 /* The next row; false at the end. */
 bool packed_next(struct packed_cursor *cursor, struct packed_row *ret_row);
 
-/* By time; rows of one time in the order of their lines. */
+/* Sorts by time; rows of one time stay in the order of their lines. */
 void packed_sort(struct packed *packed);
 
 /* Rows of one step become one at its begin, with their values added up: of rows that are sorted and

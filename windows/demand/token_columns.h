@@ -16,7 +16,8 @@ struct token_columns {
                            units differ */
 };
 
-/* From the header, which is in header->fields.  ERROR_INVALID: several that may be the one. */
+/* Finds the columns from the header, which is in header->fields.  ERROR_INVALID: several that may
+   be the one. */
 int token_columns_find(struct token_columns *columns, const struct csv *header, struct error *err)
     __attribute__((warn_unused_result));
 

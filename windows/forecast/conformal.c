@@ -37,7 +37,7 @@ void conformal_expect(struct conformal *conformal, double days, double squares)
     conformal->expected_squares = squares;
 }
 
-/* By halving: it is asked for a few times a day. */
+/* By halving, which is fast enough for a few calls a day. */
 static double normal_quantile(double p)
 {
     double low = 0;

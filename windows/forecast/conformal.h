@@ -56,7 +56,7 @@ struct conformal {
 void conformal_init(struct conformal *conformal, double target);
 void conformal_clear(struct conformal *conformal);
 
-/* Before there are scores: the variance of logarithms between so many days. */
+/* Sets, before there are scores, the variance of logarithms between so many days. */
 void conformal_expect(struct conformal *conformal, double days, double squares);
 
 /* The upper bound of the next score, with probability 1 - alpha. */

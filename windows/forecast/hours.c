@@ -17,7 +17,7 @@ enum { DAY_HOURS = 24, HOUR_MINUTES = 60 };
 static const double known_share = 0.9;
 static const double staffing = 2;
 
-/* Of the steps that begin in it. */
+/* Computes an hour's need from the steps that begin in it. */
 static void measure(const struct forecast_setup *setup, struct forecast_occurrence *item)
 {
     const struct demand_series *series = setup->series;

@@ -54,7 +54,7 @@ static int64_t weeks_ago(const struct forecast_occurrence *item, const struct po
     return points_age(item, origin) / WEEK_DAYS;
 }
 
-/* From each week's mean. */
+/* The growth, from each week's mean. */
 double points_growth(const struct forecast_cell *cell, const struct points_origin *origin)
 {
     double sums[HISTORY_WEEKS] = { 0 };

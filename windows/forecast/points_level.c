@@ -66,7 +66,7 @@ static int compare_ends(const void *a, const void *b)
     return first->value < second->value ? -1 : first->value > second->value;
 }
 
-/* What is known, and fades. */
+/* Lists the known differences from the profiles, with their fading weights. */
 static void list_rests(const struct forecast *forecast, const struct points_origin *origin,
                        struct rests *out)
 {

@@ -26,7 +26,8 @@ static size_t kind_of(const struct forecast_occurrence *item)
     return item->weekday >= SATURDAY;
 }
 
-/* From the others of its kind; failing these, of the window. */
+/* The distance of a day from the mean of the other days of its kind, or of the window if there are
+   too few. */
 static double distance(const struct kind kinds[KINDS], const struct forecast_occurrence *item)
 {
     struct kind others = kinds[kind_of(item)];

@@ -7,6 +7,7 @@
 
 #include "windows/forecast/forecast_cell.h"
 
-/* Of one window of the week (an index), whose past has been predicted. */
+/* Whether the forecast of one window of the week (an index) is stale; its past must have been
+   predicted. */
 enum forecast_stale stale_find(const struct forecast_setup *setup, const struct forecast_cell *cell,
                                size_t window);

@@ -45,7 +45,7 @@ struct judge_score {
     bool is_met; /* all of both classes; true if no request arrives */
 };
 
-/* Of the worse class. */
+/* The figures of the worse class. */
 static inline void judge_found(const struct judge_score *score, double found_s[REPLAY_FIGURES])
 {
     const double *const of_class[] = { score->wait_s, score->ttft_s, score->itl_s };

@@ -65,7 +65,7 @@ void arrivals_services(struct arrivals *arrivals, size_t at, struct random *ret_
 
 size_t arrivals_chunks(const struct arrivals *arrivals);
 
-/* Of a segment. */
+/* The first chunk of a segment. */
 size_t arrivals_first_chunk(const struct arrivals *arrivals, size_t segment);
 
 /* Forgets what arrivals_chunk() has drawn; the next look draws it again. */

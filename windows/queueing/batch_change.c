@@ -223,7 +223,7 @@ static void count_loads(struct batch *batch)
     }
 }
 
-/* Of replicas that share one queue. */
+/* Whether a replica has a free slot; for replicas that share one queue. */
 static bool has_free_slot(const struct batch *batch)
 {
     if (batch->count <= 1)

@@ -185,7 +185,7 @@ static bool run_worst_first(struct trial *trial, int servers)
     return is_within;
 }
 
-/* In the order of time: results are stored by their number. */
+/* Runs all segments in the order of time: results are stored by their number. */
 static void run_all(struct trial *trial, int servers)
 {
     trial->is_bounded = false;

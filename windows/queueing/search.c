@@ -146,8 +146,8 @@ static void gallop_down(struct bracket *bracket, int from)
     bisect(bracket);
 }
 
-/* Until the number and the next one pass; of engines the next one is tried once all seeds have
-   passed. */
+/* Raises the number until it and the next one pass; for engines the next one is tried once all
+   seeds have passed. */
 static int settle(struct bracket *bracket, struct error *err)
 {
     while (!has_engine(bracket) && !passes(bracket, bracket->passes + 1)) {
@@ -189,7 +189,7 @@ static int first_answer(const struct search_setup *setup, struct bracket *bracke
     return 0;
 }
 
-/* Beyond a number that fails. */
+/* Continues the search beyond a number that fails. */
 static int climb_over(struct bracket *bracket, int fails, int seed, struct search_result *result,
                       struct error *err)
 {
@@ -237,7 +237,8 @@ static int try_next(const struct search_try *tried, struct search_result *result
                : climb_over(&bracket, result->servers + 1, tried->seed, result, err);
 }
 
-/* Until one number has passed in all trials; the one in which it was nearest to failing. */
+/* Raises the number until it has passed in all trials; finds the trial in which it was nearest to
+   failing. */
 static int try_all(const struct search_days *days, bool is_full, struct search_result *result,
                    int *ret_worst, struct error *err)
 {

@@ -55,7 +55,7 @@ struct search_wait {
     struct search_day worst_day;
 };
 
-/* With this many servers, the worst of all seeds. */
+/* The wait with this many servers, the worst of all seeds. */
 int search_wait(const struct search_setup *setup, int servers, struct search_wait *ret,
                 struct error *err) __attribute__((warn_unused_result));
 

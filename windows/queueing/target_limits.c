@@ -51,7 +51,8 @@ static void add_first_token(struct target_limits *limits, const struct engine *e
         };
 }
 
-/* With the mean number of running requests, and its spread, tokens come in time. */
+/* The most requests that may run on average, so that with their spread added later tokens still
+   come in time. */
 static void add_later_tokens(struct target_limits *limits, const struct engine *engine,
                              const struct replay_limit *itl)
 {

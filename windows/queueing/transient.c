@@ -44,7 +44,7 @@ struct fluid_queue {
     double all;  /* arrivals */
 };
 
-/* So many that all run, and how long a request then stays. */
+/* How long a request stays in its slot with so many running in all replicas. */
 static double held_s(const struct fluid_queue *queue, double running)
 {
     return queue->fixed_s + queue->slope_s * (running / queue->replicas);
@@ -132,7 +132,8 @@ static struct motion motion_at(const struct fluid_queue *queue, double rate,
                             rate + served * (1 - busy + queue->cv2 * busy) };
 }
 
-/* So long that neither moves by more than half its own width, within limits. */
+/* The length of a part of a step: so short that neither mean nor variance moves by more than half
+   its own width, within limits. */
 static double part_length(const struct fluid_queue *queue, double rate, const struct motion *motion,
                           const struct state *state)
 {

@@ -288,7 +288,7 @@ static struct ring ring_of(const struct wheel *wheel)
     return (struct ring){ wheel->ring, wheel->times->ring - 1 };
 }
 
-/* Until tick `end`, or until a limit was passed. */
+/* Runs until tick `end`, or until a limit was passed. */
 static struct turn run_ticks(const struct run *run, struct turn turn, size_t end)
 {
     const struct tick *ticks = run->stretch->ticks;
@@ -321,7 +321,7 @@ static struct turn drain(const struct run *run, struct turn turn)
     return turn;
 }
 
-/* As the window before it left the servers. */
+/* Begins a stretch, with the servers as busy as the window before left them. */
 static void begin_stretch(const struct run *run, struct turn *turn)
 {
     const struct wheel *wheel = run->wheel;

@@ -112,7 +112,7 @@ static unsigned bits_for(size_t pairs)
     return bits;
 }
 
-/* Its places are filled, behind those of the periods before. */
+/* Fills the period's places, behind those of the periods before. */
 static void measure(struct engine_periods *periods, struct engine_period *period,
                     const struct engine *engine)
 {
@@ -219,7 +219,7 @@ size_t engine_period_at(const struct engine *engine, int64_t ms)
     return at + 1;
 }
 
-/* Its number is one more than its place. */
+/* The period of that number, which is one more than its place. */
 static const struct engine_period *period_of(const struct engine *engine, size_t period)
 {
     require(engine->periods && period <= engine->periods->count);

@@ -45,8 +45,9 @@ struct engine_draw {
     unsigned shift;
 };
 
-/* From pairs with times.  Lengths are relative to the means of the engine, whose own tables are
-   complete.  NULL: too few pairs, or too short a time; the engine then has no periods. */
+/* Makes periods from pairs with times.  Lengths are relative to the means of the engine, whose own
+   tables are complete.  NULL: too few pairs, or too short a time; the engine then has no periods.
+   */
 struct engine_periods *engine_periods_new(const struct token_pairs *pairs,
                                           const struct engine *engine)
     __attribute__((warn_unused_result));

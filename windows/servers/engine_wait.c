@@ -140,7 +140,7 @@ static double walk(const struct pool *pool, double *ret_running)
     return inverse;
 }
 
-/* From blocked(all slots) the share that waits, as for Erlang's C. */
+/* The share that waits, from blocked(all slots), as for Erlang's C. */
 static double waiting_of(const struct pool *pool, double *ret_running)
 {
     double blocked = 1 / walk(pool, ret_running);

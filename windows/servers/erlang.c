@@ -176,7 +176,7 @@ static double cut_integral(const struct low_wait *wait, double t)
     return previous;
 }
 
-/* Of the requests that wait at all. */
+/* The tail of the low class's wait, among the requests that wait at all. */
 static double busy_low_tail(double speed, double high, double low, double t)
 {
     if (t <= 0)

@@ -33,7 +33,7 @@ struct profile_fit {
     double explained; /* share of the variance of y over the weight */
 };
 
-/* From the rows that are kept.  false: singular, or fewer than two more than terms. */
+/* Fits the rows that are kept. false: singular, or fewer than two more than terms. */
 bool profile_fit_solve(const struct profile_table *table, struct profile_fit *ret)
     __attribute__((warn_unused_result));
 

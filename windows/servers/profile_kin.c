@@ -20,7 +20,7 @@ struct pace {
     double variance;
 };
 
-/* What one instance tells by itself. */
+/* Fits one instance by itself; false: it has too few intervals, or no fit. */
 static bool fit_instance(const struct profile_table *table, size_t instance,
                          struct profile_fit *ret)
 {

@@ -160,7 +160,7 @@ static int check_mean(const struct unit *unit, const struct moments *moments, do
     return 0;
 }
 
-/* Of parts that have requests; nothing is checked yet. */
+/* Makes a shape of the parts that have requests; nothing is checked yet. */
 static struct service_shape *shape_of_parts(const struct service_part *parts, size_t count,
                                             const char *origin)
 {

@@ -56,8 +56,9 @@ struct service_shape *service_shape_new(enum service_law law, double mean_s, dou
     __attribute__((returns_nonnull, warn_unused_result));
 void service_shape_free(struct service_shape *shape);
 
-/* From parts in any order, copied; mean_s 0: their own mean.  ERROR_INVALID for invalid times:
-   parts that are negative or no numbers, too few requests, a mean outside of them. */
+/* Makes a shape from parts in any order, copied; mean_s 0: their own mean.  ERROR_INVALID for
+   invalid times: parts that are negative or no numbers, too few requests, a mean outside of them.
+   */
 struct service_shape *service_shape_measured(const struct service_part *parts, size_t count,
                                              double mean_s, const char *origin, struct error *err)
     __attribute__((warn_unused_result));
@@ -83,8 +84,9 @@ struct service_shape *service_shape_of_lengths(const struct service_histogram *h
                                                const char *origin, struct error *err)
     __attribute__((warn_unused_result));
 
-/* From an engine with its lengths (engine_lengths.h), which it takes whatever is returned.
-   ERROR_INVALID when a request alone takes over a day, or less than a millisecond on average. */
+/* Makes a shape from an engine with its lengths (engine_lengths.h), which it takes whatever is
+   returned.  ERROR_INVALID when a request alone takes over a day, or less than a millisecond on
+   average. */
 struct service_shape *service_shape_of_engine(struct engine *engine, const char *origin,
                                               struct error *err)
     __attribute__((warn_unused_result));

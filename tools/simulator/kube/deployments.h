@@ -12,7 +12,7 @@ void sim_deployment_reconcile(struct simulator *sim, struct deployment *deployme
 struct deployment *sim_deployment_find(struct kube_cluster *cluster, const char *namespace,
                                        const char *name);
 
-/* Its pods that were not told to stop. */
+/* The number of the Deployment's pods that were not told to stop. */
 int sim_deployment_staying(const struct deployment *deployment);
 
 /* kube_scale.c: as a client asks for. */

@@ -254,7 +254,7 @@ static void post(struct sim_call *call, char **parts)
     }
 }
 
-/* Or NULL, and it is answered that there is none. */
+/* The requested budget; NULL: answered that there is none. */
 static struct kube_budget *budget_of(struct sim_call *call, char **parts, size_t *ret_at)
 {
     struct kube_budget *budget = find(call->cluster, parts[4], parts[6], ret_at);

@@ -19,7 +19,8 @@ void sim_devices_follow(struct simulator *sim, struct kube_node *node, bool is_g
 /* A pod was made: in such a cluster its GPUs are claimed. */
 void sim_devices_expect(struct kube_pod *pod);
 
-/* Before the pod, which has its node by now, is seen bound; and when it is over or gone. */
+/* Allocates the pod's devices, before the pod is seen bound to its node; and frees them when it is
+   over or gone. */
 void sim_devices_allocate(struct simulator *sim, struct kube_pod *pod);
 void sim_devices_release(struct simulator *sim, struct kube_pod *pod, bool is_gone);
 

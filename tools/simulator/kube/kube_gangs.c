@@ -26,7 +26,7 @@ static const char *owner_uid(const json_t *metadata)
     return json_text_or(json_array_get(json_object_get(metadata, "ownerReferences"), 0), "uid", "");
 }
 
-/* What a client would have posted as this pod. */
+/* The pod of the object's template, as a client would have posted it. */
 static json_t *pod_of(const json_t *object)
 {
     const json_t *own = json_object_get(object, "metadata");

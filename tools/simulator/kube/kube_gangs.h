@@ -10,7 +10,7 @@
 struct kube_cluster;
 struct simulator;
 
-/* After any change of an owner or of its pods: they are reviewed, a little later. */
+/* Call after any change of an owner or of its pods: they are reviewed a little later. */
 void sim_gangs_soon(struct simulator *sim, struct kube_cluster *cluster);
 
 /* A pod as a controller writes it, which waits for a node; takes `written`. */

@@ -128,7 +128,7 @@ static const struct lie *lie_about(const struct listing *listing)
                                listing->call->cluster->index);
 }
 
-/* Only a list of all objects of a cluster takes part in a lie. */
+/* Whether the list is of all objects of a cluster: only such a list takes part in a lie. */
 static bool is_whole(const struct listing *listing)
 {
     return !listing->name[0] && !listing->node_name[0] && !listing->namespace;

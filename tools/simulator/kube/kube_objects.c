@@ -59,7 +59,7 @@ static json_t *resources_of(const struct kube_node *node)
     return resources;
 }
 
-/* By the clock of the cluster's API server. */
+/* A time by the clock of the cluster's API server. */
 static const char *time_in(const struct simulator *sim, const struct kube_cluster *cluster,
                            int64_t loop_ms, char out[WALL_TEXT_SIZE])
 {

@@ -38,7 +38,7 @@ void sim_deployment_scale(struct simulator *sim, struct deployment *deployment, 
     sim_deployment_reconcile(sim, deployment);
 }
 
-/* Or NULL, and it is answered that there is none. */
+/* The requested Deployment; NULL: answered that there is none. */
 static struct deployment *deployment_of(struct sim_call *call, char **parts)
 {
     struct deployment *deployment = sim_deployment_find(call->cluster, parts[4], parts[6]);

@@ -64,7 +64,7 @@ static bool is_held(const json_t *attachment)
     return json_array_size(json_at(attachment, "metadata/finalizers")) > 0;
 }
 
-/* Or NULL, and it is answered that there is none. */
+/* The requested attachment; NULL: answered that there is none. */
 static json_t *attachment_asked(struct sim_call *call, char **parts)
 {
     json_t *attachment = map_get(call->cluster->attachments, parts[4]);

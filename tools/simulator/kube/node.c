@@ -71,13 +71,13 @@ static bool taints_are_right(const struct kube_node *node)
            sim_node_has_taint(node, SIM_UNREACHABLE) == (node->readiness == NODE_UNREACHABLE);
 }
 
-/* Of a node that is Ready the taint is not believed. */
+/* Whether the node is out of service: the taint has no effect on a node that is Ready. */
 static bool is_out_of_service(const struct kube_node *node)
 {
     return node->readiness != NODE_READY && sim_node_has_taint(node, SIM_OUT_OF_SERVICE);
 }
 
-/* Its volumes are detached at once, and pods that were to leave it are removed. */
+/* Detaches the node's volumes at once, and removes pods that were to leave it. */
 static void let_go(struct simulator *sim, struct kube_node *node)
 {
     sim_volumes_let_go(node->cluster, node->name);

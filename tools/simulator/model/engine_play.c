@@ -156,7 +156,7 @@ static void admit(struct engine_play *play, struct replica *replica)
     }
 }
 
-/* Those whose prompts are computed have their first token now, and decode from here on. */
+/* Requests whose prompts are computed have their first token now, and decode from here on. */
 static void end_prompts(struct engine_play *play, struct replica *replica)
 {
     size_t done = 0;
@@ -247,7 +247,7 @@ static struct replica *nth_open(struct engine_play *play, size_t nth)
     return NULL;
 }
 
-/* With the fewest requests; ties by chance. */
+/* The open replica with the fewest requests; ties by chance. */
 static struct replica *least_open(struct engine_play *play)
 {
     struct replica *best = NULL;
@@ -292,7 +292,7 @@ void engine_play_arrive(struct engine_play *play, double now_s, bool is_low)
     give(play, now_s, now_s, is_low);
 }
 
-/* All that waits in the lines is given out again. */
+/* Gives the requests that wait in the lines to replicas again. */
 static void give_again(struct engine_play *play, struct fifo lines[2], double now_s)
 {
     for (int is_low = 0; is_low < 2; is_low++)

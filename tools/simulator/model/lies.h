@@ -57,6 +57,6 @@ bool sim_lie_frees(const struct lie *lie);
 /* Loop time up to which the list is correct; lie NULL: now. */
 int64_t sim_lie_time(const struct simulator *sim, const struct lie *lie);
 
-/* By name; the caller clears the array. */
+/* The machines that the pool's list shows, by name; the caller clears the array. */
 void sim_machines_shown(const struct simulator *sim, const struct pool *pool,
                         struct shown_list *list);

@@ -16,7 +16,7 @@ struct pool;
 struct referee *referee_new(void) __attribute__((returns_nonnull, warn_unused_result));
 void referee_free(struct referee *referee);
 
-/* Before the effect: what a request is about to do. */
+/* Call before the effect, with what a request is about to do. */
 void referee_patch_node(struct simulator *sim, const struct kube_node *node, bool cordons);
 void referee_delete_node(struct simulator *sim, const struct kube_node *node, bool has_uid);
 void referee_touch_pod(struct simulator *sim, const char *verb, const struct kube_pod *pod,
@@ -26,15 +26,15 @@ void referee_delete_instance(struct simulator *sim, const struct machine *machin
                              const char *request_id);
 void referee_create_instance(struct simulator *sim, const struct pool *pool, const char *name,
                              const char *request_id);
-/* A cloud that is told a number. */
+/* The same of a cloud that is told only a number of machines. */
 void referee_resize_pool(struct simulator *sim, const struct pool *pool, int wanted);
-/* In a cluster of another kind; verb: the intent's own name. */
+/* The same in a cluster of another kind; verb: the intent's own name. */
 void referee_change_plain(struct simulator *sim, const char *verb, const struct kube_node *node,
                           const char *object);
 void referee_scale(struct simulator *sim, const char *object);
 
-/* After every event: sizes of pools and reservations. */
+/* Call after every event: checks the sizes of pools and reservations. */
 void referee_check(struct simulator *sim);
 
-/* With no transfer live: nothing may be missing. */
+/* Call when no transfer is live: no machine may be missing. */
 void referee_check_end(struct simulator *sim);

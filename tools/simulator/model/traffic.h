@@ -28,7 +28,8 @@ void queue_play_free(struct queue_play *play);
 void queue_play_arrivals(struct queue_play *play, double from_s, double length_s,
                          const int count[2]);
 
-/* From now on that many servers more; a server taken away first finishes its request. */
+/* Adds so many servers (negative: removes them) from now on; a removed server first finishes its
+   request. */
 void queue_play_servers(struct queue_play *play, int change);
 
 void queue_play_until(struct queue_play *play, double until_s);

@@ -9,7 +9,7 @@
 #include "broker/service/service_parts.h"
 
 /* What a repair found, or did. */
-struct finding {
+struct journal_finding {
     const char *kind; /* of record */
     const char *id;
     const char *text;
@@ -17,7 +17,7 @@ struct finding {
     bool is_aside;
 };
 
-static void tell(json_t *found, const struct finding *finding)
+static void tell(json_t *found, const struct journal_finding *finding)
 {
     json_array_append_new(found,
                           json_make("{ss ss ss sb sb}", "kind", finding->kind, "id", finding->id,
@@ -51,8 +51,8 @@ static void tell_unreadable(const struct service *service, json_t *found, size_t
                                       "removes it",
                                       why, id)
                         : text_format("cannot be read: %s", why);
-        tell(found,
-             &(struct finding){ json_text_or(record, "kind", ""), id, text, true, is_aside });
+        tell(found, &(struct journal_finding){ json_text_or(record, "kind", ""), id, text, true,
+                                               is_aside });
     }
 }
 
@@ -79,7 +79,7 @@ static void want_claim(const struct transfer *transfer, const char *claim,
         return;
     text = holder ? text_format("transfer %s needs it, and %s has it", transfer->id, holder)
                   : text_format("transfer %s had lost it", transfer->id);
-    tell(found, &(struct finding){ "claim", claim, text, .is_mended = !holder });
+    tell(found, &(struct journal_finding){ "claim", claim, text, .is_mended = !holder });
     if (!holder)
         journal_claim(batch, claim, transfer->id);
 }
@@ -116,7 +116,7 @@ static void tell_orphans(const struct service *service, json_t *found)
             "`sluice journal repair --forget %s`",
             (const char *)holder, (const char *)holder);
 
-        tell(found, &(struct finding){ "claim", claim, text, .is_mended = false });
+        tell(found, &(struct journal_finding){ "claim", claim, text, .is_mended = false });
     }
 }
 
@@ -127,7 +127,7 @@ int service_mend(struct world *world, const struct config *config, json_t *found
     struct error doubt;
 
     if (journal_verify(world->journal, SIZE_MAX, &doubt) < 0)
-        tell(found, &(struct finding){ "event", "chain", doubt.text, .is_mended = false });
+        tell(found, &(struct journal_finding){ "event", "chain", doubt.text, .is_mended = false });
     if (journal_begin_epoch(world->journal, &service->epoch, err) < 0)
         return -1;
     service->clock = clock_open(service, err);
@@ -155,8 +155,9 @@ static int forget_record(void *context, const char *id, uint64_t rev, const json
     if (!text_equal(json_text_or(value, "id", ""), forgetting->id))
         return 0;
     journal_remove(forgetting->batch, JOURNAL_UNREADABLE, id, rev);
-    tell(forgetting->found, &(struct finding){ json_text_or(value, "kind", ""), forgetting->id,
-                                               "is forgotten", .is_mended = true });
+    tell(forgetting->found,
+         &(struct journal_finding){ json_text_or(value, "kind", ""), forgetting->id, "is forgotten",
+                                    .is_mended = true });
     forgetting->count++;
     return 0;
 }
@@ -182,7 +183,8 @@ static int forget_claim(void *context, const char *name, const char *holder, str
     if (!text_equal(holder, forgetting->id))
         return 0;
     journal_release(forgetting->batch, name, holder);
-    tell(forgetting->found, &(struct finding){ "claim", name, "is released", .is_mended = true });
+    tell(forgetting->found,
+         &(struct journal_finding){ "claim", name, "is released", .is_mended = true });
     forgetting->count++;
     return 0;
 }

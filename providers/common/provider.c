@@ -52,8 +52,8 @@ bool provider_can_inspect(const struct provider *provider)
     return provider->kind->inspect != NULL;
 }
 
-void provider_inspect(struct provider *provider, const struct pool_address *pool,
-                      provider_found_fn found, provider_done_fn done, void *context)
+void provider_inspect(struct provider *provider, const struct pool_address *pool, finding_fn found,
+                      provider_done_fn done, void *context)
 {
     provider->kind->inspect(provider, pool, found, done, context);
 }

@@ -20,6 +20,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/finding.h"
 #include "base/input/settings.h"
 #include "base/world/world.h"
 
@@ -106,16 +107,6 @@ typedef void (*provider_host_fn)(void *context, const char *host, const struct e
 typedef void (*provider_look_fn)(void *context, const struct instance *instance,
                                  const struct error *err);
 
-/* One thing that inspect() found. */
-struct provider_finding {
-    enum { FINDING_RIGHT, FINDING_DOUBTFUL, FINDING_WRONG } verdict;
-    const char *subject; /* a setting, permission or property, in the cloud's own words */
-    const char *text;    /* what is so, in one sentence */
-    const char *remedy;  /* what a person does about it; "" if it is right */
-};
-
-typedef void (*provider_found_fn)(void *context, const struct provider_finding *finding);
-
 /* One kind of request, and what an account must be allowed for it. */
 struct provider_action {
     const char *name;       /* as the API has it: "TerminateInstanceInAutoScalingGroup" */
@@ -195,8 +186,8 @@ struct provider_kind {
     /* Reads what can make it unsafe or impossible to resize the pool, and changes nothing: `found`
        once for each finding, then `done`.  An error of `done` says that the cloud did not answer.
        A missing permission is a finding.  NULL: the kind cannot tell. */
-    void (*inspect)(struct provider *provider, const struct pool_address *pool,
-                    provider_found_fn found, provider_done_fn done, void *context);
+    void (*inspect)(struct provider *provider, const struct pool_address *pool, finding_fn found,
+                    provider_done_fn done, void *context);
 
     /* Each request that the kind sends, as its cloud names it: files of permissions are made from
        this table, and no request is sent that has no row. */
@@ -231,8 +222,8 @@ void provider_cancel(struct provider *provider, const struct pool_address *pool,
                      const struct provider_order *order, provider_done_fn done, void *context);
 /* Only where provider_can_inspect(). */
 bool provider_can_inspect(const struct provider *provider);
-void provider_inspect(struct provider *provider, const struct pool_address *pool,
-                      provider_found_fn found, provider_done_fn done, void *context);
+void provider_inspect(struct provider *provider, const struct pool_address *pool, finding_fn found,
+                      provider_done_fn done, void *context);
 /* Only where provider_tells_host(). */
 bool provider_tells_host(const struct provider *provider);
 void provider_host(struct provider *provider, const struct pool_address *pool, const char *instance,

@@ -120,3 +120,12 @@ bool cluster_is_heard(const struct cluster *cluster)
 {
     return cluster->kind->is_heard(cluster);
 }
+
+bool cluster_inspect(struct cluster *cluster, const struct cluster_needs *needs,
+                     const struct cluster_inspector *inspector)
+{
+    if (!cluster->kind->inspect)
+        return false;
+    cluster->kind->inspect(cluster, needs, inspector);
+    return true;
+}

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/finding.h"
 #include "base/input/settings.h"
 #include "base/world/world.h"
 #include "clusters/snapshot.h"
@@ -24,6 +25,23 @@ struct cluster_settings {
     const struct accelerators *accelerators; /* borrowed as long as the cluster; NULL: none */
 };
 
+/* What sluice does in a cluster: rights that only other parts need are not missed. */
+struct cluster_needs {
+    bool is_production;
+    bool is_research;
+    bool has_quotas;
+    bool has_hpa;  /* a workload with `keeps: hpa` */
+    bool has_keda; /* a workload with `keeps: keda` */
+};
+
+/* Who is told what an inspection finds.  done: it has ended; the cluster must not be closed from
+   inside. */
+struct cluster_inspector {
+    finding_fn found;
+    void (*done)(void *context);
+    void *context;
+};
+
 /* The operations of a kind of cluster; the functions are those below. */
 struct cluster_kind {
     struct settings_kind settings; /* its keys of `clusters.NAME`; its name is the kind's */
@@ -39,6 +57,8 @@ struct cluster_kind {
     int64_t (*held)(const struct cluster *cluster);
     const char *(*trouble)(const struct cluster *cluster);
     bool (*is_heard)(const struct cluster *cluster);
+    void (*inspect)(struct cluster *cluster, const struct cluster_needs *needs,
+                    const struct cluster_inspector *inspector); /* NULL: the kind cannot */
 };
 
 /* The kinds that there are, NULL at the end.  kinds.c holds the table and nothing else, so that a
@@ -83,6 +103,11 @@ const char *cluster_trouble(const struct cluster *cluster);
 /* Whether nodes and pods were read without trouble the last time.  A cluster in which only budgets
    or devices may not be listed counts as read. */
 bool cluster_is_heard(const struct cluster *cluster);
+
+/* Asks the cluster whether it answers and whether our account has its rights; changes nothing.  One
+   inspection at a time.  False: this kind cannot be inspected. */
+bool cluster_inspect(struct cluster *cluster, const struct cluster_needs *needs,
+                     const struct cluster_inspector *inspector);
 
 static inline void owned_cluster(struct cluster **cluster)
 {

@@ -12,6 +12,7 @@
 #include "clusters/kube/kube_config.h"
 #include "clusters/kube/kube_error.h"
 #include "clusters/kube/served.h"
+#include "clusters/kube_inspect.h"
 #include "clusters/kube_kinds.h"
 #include "clusters/kube_verbs.h"
 
@@ -52,6 +53,7 @@ struct kube_cluster {
     struct optional policy;  /* budgets */
     struct optional devices; /* slices and claims */
     const char *policy_version;
+    struct kube_inspection *inspection; /* NULL: there was none */
 };
 
 static struct kube_cluster *of(struct cluster *cluster)
@@ -211,6 +213,7 @@ static void close_cluster(struct cluster *base)
 {
     struct kube_cluster *cluster = of(base);
 
+    kube_inspection_free(cluster->inspection);
     kube_watch_free(cluster->nodes);
     kube_watch_free(cluster->pods);
     optional_clear(&cluster->policy);
@@ -324,6 +327,13 @@ struct served *cluster_served(const struct cluster *cluster)
     return seen(cluster)->served;
 }
 
+static void inspect(struct cluster *cluster, const struct cluster_needs *needs,
+                    const struct cluster_inspector *inspector)
+{
+    kube_inspection_free(of(cluster)->inspection);
+    of(cluster)->inspection = kube_inspect(of(cluster)->session, needs, inspector);
+}
+
 /* ---- the kind ---- */
 
 static const struct setting settings[] = {
@@ -368,4 +378,5 @@ const struct cluster_kind cluster_kubernetes = {
     .held = held,
     .trouble = trouble,
     .is_heard = is_heard,
+    .inspect = inspect,
 };

@@ -6,7 +6,7 @@
  */
 #include "base/input/json.h"
 #include "broker/capacity/profile_report.h"
-#include "broker/capacity/source_world.h"
+#include "broker/sizing/source_world.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
 

@@ -10,7 +10,7 @@
 #include "broker/capacity/snapshot_engine.h"
 #include "broker/capacity/snapshot_rows.h"
 #include "broker/capacity/snapshot_service.h"
-#include "broker/capacity/source_world.h"
+#include "broker/sizing/source_world.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
 
@@ -104,11 +104,7 @@ static int make_errands(struct snapshot *snapshot, struct error *err)
             const struct config_queue *queue = &config->queues[at];
 
             if (queue->source == &config->sources[i])
-                errand->queues[errand->count++] = (struct source_queue){
-                    .queue = queue->name,
-                    .names = { [DEMAND_HIGH] = queue->arrivals_high,
-                               [DEMAND_LOW] = queue->arrivals_low ?: queue->arrivals },
-                };
+                errand->queues[errand->count++] = source_queue_of(queue);
         }
         if (errand->count == 0) {
             mem_free(errand->queues);

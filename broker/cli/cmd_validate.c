@@ -7,10 +7,12 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/input/json.h"
+#include "base/text.h"
 #include "base/timestamp.h"
 #include "base/world/loop.h"
 #include "base/world/world.h"
 #include "broker/config/config.h"
+#include "broker/doctor/examination.h"
 #include "broker/fleet/fleet.h"
 #include "broker/planning/schedule_check.h"
 #include "broker/terminal/client.h"
@@ -22,14 +24,19 @@
 
 const struct command_option validate_options[] = {
     { "offline", 0, NULL, "read no kubeconfig and no credentials: where they are not", false },
+    { "live", 0, NULL, "also ask clusters, clouds and sources, five seconds at most", false },
     { 0 },
 };
+
+enum { LIVE_MS = 5 * SECOND_MS };
 
 struct validation {
     const struct config *config; /* NULL: schedules are checked for themselves */
     json_t *files;
     json_t *warnings;
+    json_t *findings; /* of --live */
     bool is_offline;
+    bool is_live;
     bool is_valid;
 };
 
@@ -105,6 +112,17 @@ static void warn_of_lengths(struct validation *validation, const struct config *
     }
 }
 
+/* As sluice doctor, without its patience. */
+static void validate_live(struct validation *validation, const struct config *config)
+{
+    struct error err = { 0 };
+    int wrong = examine(config, LIVE_MS, validation->findings, &err);
+
+    if (wrong < 0)
+        add_result(validation, config->path, "config", &err);
+    validation->is_valid = validation->is_valid && wrong == 0;
+}
+
 static struct config *validate_config(struct validation *validation, const char *path)
 {
     struct error err = { 0 };
@@ -118,6 +136,8 @@ static struct config *validate_config(struct validation *validation, const char 
     add_result(validation, path, "config", &err);
     if (config && !validation->is_offline)
         validate_access(validation, config);
+    if (config && validation->is_live)
+        validate_live(validation, config);
     return steal(&config);
 }
 
@@ -177,12 +197,29 @@ static void validate_all(struct validation *validation, const char *path)
     validation->config = NULL;
 }
 
+static void print_findings(const json_t *findings)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(findings, i, row) {
+        if (!text_equal(json_text_or(row, "verdict", ""), "right"))
+            fprintf(stderr, "%s: %s %s: %s: %s; %s\n", json_text_or(row, "verdict", ""),
+                    json_text_or(row, "part", ""), json_text_or(row, "name", ""),
+                    json_text_or(row, "subject", ""), json_text_or(row, "text", ""),
+                    json_text_or(row, "remedy", ""));
+    }
+}
+
 static int print_result(struct command_call *call, const struct validation *validation)
 {
     if (client_wants_json(call)) {
         owned(json)
             json_t *root = json_make("{s:b, s:O, s:O}", "is_valid", validation->is_valid, "files",
                                      validation->files, "warnings", validation->warnings);
+
+        if (validation->is_live)
+            json_object_set(root, "findings", validation->findings);
         client_print_json(root);
     } else {
         for (size_t i = 0; i < json_array_size(validation->files); i++) {
@@ -196,6 +233,7 @@ static int print_result(struct command_call *call, const struct validation *vali
         for (size_t i = 0; i < json_array_size(validation->warnings); i++)
             fprintf(stderr, "warning: %s\n",
                     json_text_or(json_array_get(validation->warnings, i), "text", ""));
+        print_findings(validation->findings);
     }
     return validation->is_valid ? EXIT_DONE : EXIT_ERROR;
 }
@@ -204,9 +242,12 @@ static int validate(struct command_call *call)
 {
     owned(json) json_t *files = json_array();
     owned(json) json_t *warnings = json_array();
+    owned(json) json_t *findings = json_array();
     struct validation validation = { .files = files,
                                      .warnings = warnings,
+                                     .findings = findings,
                                      .is_offline = call_flag(call, "offline"),
+                                     .is_live = call_flag(call, "live"),
                                      .is_valid = true };
     struct error err = { 0 };
     owned(chars) char *path = config_find(call_text(call, "config"), &err);

@@ -163,8 +163,8 @@ static void list_next(struct listing *listing, const char *page)
                   listing);
 }
 
-static struct cluster *open_cluster(struct world *world, const struct config *whole,
-                                    const struct config_cluster *config, struct error *err)
+struct cluster *fleet_open_cluster(struct world *world, const struct config *whole,
+                                   const struct config_cluster *config, struct error *err)
 {
     struct cluster_settings settings = {
         .name = config->name,
@@ -194,7 +194,7 @@ void fleet_check(struct world *world, const struct config *config, fleet_found_f
         const char *access = config_cluster_access(&config->clusters[i], &key);
         struct error err = { 0 };
 
-        cluster_close(open_cluster(world, config, &config->clusters[i], &err));
+        cluster_close(fleet_open_cluster(world, config, &config->clusters[i], &err));
         found(context, key, access ?: config->path, &err);
     }
     for (size_t i = 0; i < config->provider_count; i++) {
@@ -213,7 +213,7 @@ static int open_clusters(struct fleet *fleet, struct error *err)
 
     fleet->clusters = mem_new_array(config->cluster_count, sizeof(struct cluster *));
     for (size_t i = 0; i < config->cluster_count; i++) {
-        fleet->clusters[i] = open_cluster(fleet->world, config, &config->clusters[i], err);
+        fleet->clusters[i] = fleet_open_cluster(fleet->world, config, &config->clusters[i], err);
         if (!fleet->clusters[i])
             return -1;
     }

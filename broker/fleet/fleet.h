@@ -51,6 +51,11 @@ typedef void (*fleet_found_fn)(void *context, const char *kind, const char *path
 void fleet_check(struct world *world, const struct config *config, fleet_found_fn found,
                  void *context);
 
+/* One cluster by itself; the caller closes it.  `whole` must outlive it. */
+struct cluster *fleet_open_cluster(struct world *world, const struct config *whole,
+                                   const struct config_cluster *config, struct error *err)
+    __attribute__((warn_unused_result));
+
 struct world *fleet_world(const struct fleet *fleet);
 
 /* Begins to watch and to list.  `news` is called in a turn of the loop after a change. */

@@ -36,6 +36,7 @@
     COMMAND(replay, "", 0, 0, COMMAND_READS)                         \
     COMMAND(windows, "", 0, 0, COMMAND_READS)                        \
     COMMAND(validate, "[FILE...]", 0, -1, COMMAND_READS)             \
+    COMMAND(doctor, "", 0, 0, COMMAND_READS)                         \
     COMMAND(serve, "", 0, 0, COMMAND_WRITES)                         \
     COMMAND(demo, "", 0, 0, COMMAND_READS)                           \
     COMMAND(version, "", 0, 0, COMMAND_READS)

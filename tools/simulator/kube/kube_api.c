@@ -277,7 +277,7 @@ const struct kube_route kube_core_routes[] = {
 
 static const struct kube_route *const tables[] = {
     kube_create_routes, kube_budget_routes,     kube_rule_routes,   kube_volume_routes,
-    kube_core_routes,   kube_deployment_routes, kube_device_routes,
+    kube_core_routes,   kube_deployment_routes, kube_device_routes, kube_access_routes,
 };
 
 static bool fits(const struct kube_route *route, enum http_method method, char **parts,

@@ -27,3 +27,4 @@ extern const struct kube_route kube_rule_routes[];       /* kube_admission.c */
 extern const struct kube_route kube_volume_routes[];     /* kube_volumes.c */
 extern const struct kube_route kube_deployment_routes[]; /* kube_scale.c */
 extern const struct kube_route kube_device_routes[];     /* kube_devices.c */
+extern const struct kube_route kube_access_routes[];     /* kube_access.c */

@@ -430,9 +430,10 @@ static int read_groups(struct scenario *scenario, struct error *err)
 
 static int check_keys(const struct yaml_node *world, struct error *err)
 {
-    static const char *const known[] = { "seed",   "pools",       "replicas",  "latency", "jobs",
-                                         "demand", "faults",      "stockouts", "budgets", "kueue",
-                                         "policy", "autoscaling", "clocks",    "lies" };
+    static const char *const known[] = {
+        "seed",    "pools", "replicas", "latency",     "jobs",   "demand", "faults", "stockouts",
+        "budgets", "kueue", "policy",   "autoscaling", "clocks", "lies",   "denied"
+    };
 
     if (yaml_expect(world, YAML_MAPPING, err) < 0)
         return -1;
@@ -461,8 +462,8 @@ struct scenario *scenario_read(const char *config_path, const char *world_path, 
         read_reservations(scenario, err) < 0 || read_pools(scenario, err) < 0 ||
         read_queues(scenario, err) < 0 || read_workloads(scenario, err) < 0 ||
         read_latency(scenario, err) < 0 || read_trouble(scenario, err) < 0 ||
-        read_budgets(scenario, err) < 0 || read_groups(scenario, err) < 0 ||
-        read_rest(scenario, world_path, err) < 0)
+        read_budgets(scenario, err) < 0 || scenario_read_denials(scenario, err) < 0 ||
+        read_groups(scenario, err) < 0 || read_rest(scenario, world_path, err) < 0)
         return NULL;
     return steal(&scenario);
 }
@@ -481,6 +482,7 @@ void scenario_free(struct scenario *scenario)
     array_clear(&scenario->queues);
     array_clear(&scenario->workloads);
     array_clear(&scenario->stockouts);
+    array_clear(&scenario->denials);
     array_clear(&scenario->budgets);
     mem_free(scenario->label_key);
     mem_free(scenario->label_value);

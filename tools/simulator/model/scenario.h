@@ -102,6 +102,12 @@ struct scenario_budget {
     int min_available;
 };
 
+/* An account that may not do something. */
+struct scenario_denial {
+    const char *whose;  /* cluster or provider */
+    const char *action; /* "create pods/eviction", "compute.instances.get" */
+};
+
 struct scenario_latency {
     struct range api, delete, create, join, gpus, pod_start, pod_stop;
 };
@@ -135,11 +141,17 @@ struct scenario {
     ARRAY(struct scenario_workload) workloads;
     ARRAY(struct scenario_stockout) stockouts;
     ARRAY(struct scenario_budget) budgets;
+    ARRAY(struct scenario_denial) denials;
 };
 
 /* The `engine:` of a queue whose service time is known. */
 int scenario_read_engine(struct scenario_queue *queue, const struct yaml_node *block,
                          struct error *err) __attribute__((warn_unused_result));
+
+/* The list `denied` of world.yaml. */
+int scenario_read_denials(struct scenario *scenario, struct error *err)
+    __attribute__((warn_unused_result));
+bool scenario_denies(const struct scenario *scenario, const char *whose, const char *action);
 
 struct scenario *scenario_read(const char *config_path, const char *world_path, struct error *err)
     __attribute__((warn_unused_result));

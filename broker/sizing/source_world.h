@@ -24,6 +24,9 @@ void source_world_close(struct source_world *world);
 /* Borrows the configuration's texts. */
 struct source_settings source_settings_of(const struct config_source *source);
 
+/* What the queue's source calls its arrivals.  Borrows the configuration's texts. */
+struct source_queue source_queue_of(const struct config_queue *queue);
+
 static inline void owned_source_world(struct source_world *world)
 {
     source_world_close(world);

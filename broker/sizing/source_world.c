@@ -3,7 +3,7 @@
  *
  * The loop of a command that asks, and ends when it was answered.
  */
-#include "broker/capacity/source_world.h"
+#include "broker/sizing/source_world.h"
 
 #include "base/text.h"
 
@@ -32,4 +32,13 @@ struct source_settings source_settings_of(const struct config_source *source)
     settings.kind = source->kind_name;
     settings.missing_zero = text_equal(source->missing, "zero");
     return settings;
+}
+
+struct source_queue source_queue_of(const struct config_queue *queue)
+{
+    return (struct source_queue){
+        .queue = queue->name,
+        .names = { [DEMAND_HIGH] = queue->arrivals_high,
+                   [DEMAND_LOW] = queue->arrivals_low ?: queue->arrivals },
+    };
 }

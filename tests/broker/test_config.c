@@ -123,6 +123,8 @@ static const struct {
     { CONFIG_CLUSTERS, "kubernetes", "clusters.prod-a." },
     { CONFIG_PROVIDERS, "gcp", "providers.google." },
     { CONFIG_POOLS, "gcp", "pools.prod-a-main." },
+    { CONFIG_PROVIDERS, "azure", "providers.azure." },
+    { CONFIG_POOLS, "azure", "pools.research-b-azure." },
     { CONFIG_SOURCES, "prometheus", "sources.metrics." },
     { CONFIG_SOURCES, "cloudwatch", "sources.aws." },
     { CONFIG_SOURCES, "monitoring", "sources.google." },
@@ -418,8 +420,8 @@ static void the_good_file_is_read_as_it_says(void **state)
 
     (void)state;
     assert_int_equal(config->cluster_count, 4);
-    assert_int_equal(config->reservation_count, 2);
-    assert_int_equal(config->pool_count, 7);
+    assert_int_equal(config->reservation_count, 3);
+    assert_int_equal(config->pool_count, 8);
     assert_int_equal(config->queue_count, 8);
     assert_int_equal(config->workload_count, 8);
     assert_int_equal(config->windows->weekly_count, 5);

@@ -22,10 +22,11 @@ struct script_step {
     const char *answer;    /* of a stream: pieces with '|' between them */
     enum error_kind fails; /* after the answer, when status is 200 and the body is streamed */
     const char *retry_after;
-    const char *header; /* value of Metadata-Flavor in the answer */
-    const char *date;   /* Date of the answer; NULL: none */
-    int64_t delay_ms;   /* before the answer, and before each further piece */
-    bool hangs;         /* never ends */
+    const char *header;    /* value of Metadata-Flavor in the answer */
+    const char *date;      /* Date of the answer; NULL: none */
+    const char *operation; /* Azure-AsyncOperation of the answer; NULL: none */
+    int64_t delay_ms;      /* before the answer, and before each further piece */
+    bool hangs;            /* never ends */
 };
 
 struct scripted_http {
@@ -39,6 +40,7 @@ struct scripted_http {
     char authorization[512]; /* of the last request */
     char content_type[64];
     char aws_time[32]; /* X-Amz-Date */
+    char if_match[64];
     char body[4096];
     bool is_mutation;
 };
@@ -72,9 +74,11 @@ static inline void script_finish(struct http_exchange *exchange)
     script_exchange_free(exchange);
 
     struct error err = { 0 };
-    struct http_header headers[3];
+    struct http_header headers[4];
     size_t header_count = 0;
 
+    if (step->operation)
+        headers[header_count++] = (struct http_header){ "Azure-AsyncOperation", step->operation };
     if (step->header)
         headers[header_count++] = (struct http_header){ "Metadata-Flavor", step->header };
     if (step->date)
@@ -140,6 +144,8 @@ script_send(struct http *http, const struct http_request *request, http_done_fn 
     text_copy(script->content_type, sizeof script->content_type, type ?: "");
     text_copy(script->aws_time, sizeof script->aws_time,
               http_header_find(headers, request->header_count, "X-Amz-Date") ?: "");
+    text_copy(script->if_match, sizeof script->if_match,
+              http_header_find(headers, request->header_count, "If-Match") ?: "");
     text_copy(script->body, sizeof script->body, request->body ?: "");
     script->is_mutation = request->is_mutation;
     text_add(script->transcript, "%06d %s %s%s%s\n", (int)loop_now(script->loop),

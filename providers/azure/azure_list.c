@@ -1,0 +1,153 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The list of an agent pool: the machines, page by page, and at the end the pool itself, which says
+ * whether AKS was asked for more machines than it has, and why they did not come.
+ *
+ * The token of a page is "COUNT URL": so many machines came before it.
+ */
+#include "base/input/json.h"
+#include "base/url.h"
+#include "providers/azure/azure_call.h"
+#include "providers/azure/azure_errors.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *azure_listed_name(const struct azure *azure, const char *name)
+{
+    return map_get(azure->listed, name) ?: name;
+}
+
+static void remember_name(struct azure *azure, const char *name, const char *listed)
+{
+    if (text_equal(name, listed))
+        map_remove(azure->listed, name);
+    else
+        map_set(azure->listed, name, mem_copy_chars(listed));
+}
+
+/* The token goes to the host of our settings only. */
+static int check_host(const struct azure *azure, const char *link, struct error *err)
+{
+    struct url ours, theirs;
+    struct error why = { 0 };
+
+    require(url_parse(azure->base, &ours, &why) == 0);
+    if (url_parse(link, &theirs, &why) == 0 && text_equal(ours.scheme, theirs.scheme) &&
+        text_equal(ours.host, theirs.host) && ours.port == theirs.port)
+        return 0;
+    return error_set(err, ERROR_CORRUPT, "nextLink: \"%.120s\" is of another host", link);
+}
+
+int azure_read_page(struct azure_call *call, const json_t *body, const char **ret_next,
+                    struct error *err)
+{
+    const struct azure_place place = { .zone = call->zone };
+    json_t *items = NULL;
+    const json_t *item = NULL;
+    const char *next = NULL;
+    const char *listed;
+    size_t at = 0;
+
+    if (json_need_array(body, "value", &items, err) < 0 ||
+        json_find_text(body, "nextLink", &next, err) < 0)
+        return -1;
+    json_array_foreach(items, at, item) {
+        struct instance *machine = array_add(&call->machines);
+
+        if (azure_read_machine(item, &place, machine, &listed, err) < 0)
+            return -1;
+        remember_name(call->azure, machine->name, listed);
+    }
+    if (next && next[0] == '\0')
+        next = NULL;
+    if (next && check_host(call->azure, next, err) < 0)
+        return -1;
+    *ret_next = next;
+    return 0;
+}
+
+static void on_pool(struct azure_call *call, const struct http_answer *answer, const json_t *body,
+                    struct error *err)
+{
+    struct error why = { 0 };
+    struct error shortfall = { 0 };
+    struct azure_pool pool;
+
+    (void)answer;
+    if (err || azure_pool_read(body, &pool, &why) < 0) {
+        azure_call_fail(call, err ?: &why);
+        return;
+    }
+    if (pool.is_failed && pool.wanted > call->seen + (int64_t)call->machines.count)
+        azure_error_of_operation(json_at(body, "properties/status/provisioningError"), &shortfall);
+
+    /* The page outlives the call, which is freed first. */
+    struct instance *items = call->machines.items;
+    const struct instance_page page = {
+        .items = items,
+        .count = call->machines.count,
+        .shortfall = shortfall.kind == ERROR_NONE ? NULL : &shortfall,
+    };
+
+    call->machines.items = NULL;
+    azure_call_finish(call, &page, "");
+    mem_free(items);
+}
+
+static void finish_page(struct azure_call *call, const char *next)
+{
+    owned(chars) char *token = text_format("%" PRId64 " %s",
+                                           call->seen + (int64_t)call->machines.count, next);
+    struct instance *items = call->machines.items;
+    const struct instance_page page = {
+        .items = items,
+        .count = call->machines.count,
+        .next = token,
+    };
+
+    call->machines.items = NULL;
+    azure_call_finish(call, &page, "");
+    mem_free(items);
+}
+
+static void on_machines(struct azure_call *call, const struct http_answer *answer,
+                        const json_t *body, struct error *err)
+{
+    const char *next = NULL;
+    struct error why = { 0 };
+
+    (void)answer;
+    if (err || azure_read_page(call, body, &next, &why) < 0) {
+        azure_call_fail(call, err ?: &why);
+        return;
+    }
+    if (next) {
+        finish_page(call, next);
+        return;
+    }
+    owned(chars) char *url = azure_call_url(call, "");
+
+    azure_call_send(call, AZURE_GET_POOL, url, on_pool);
+}
+
+void azure_list(struct provider *provider, const struct pool_address *pool, const char *page,
+                provider_list_fn done, void *context)
+{
+    struct azure_call *call = azure_call_new((struct azure *)provider, pool, "list");
+    char *rest = NULL;
+
+    call->listed = done;
+    call->context = context;
+    if (page) {
+        call->seen = strtoll(page, &rest, 10);
+        require(*rest == ' '); /* ours */
+        azure_call_send(call, AZURE_LIST_MACHINES, rest + 1, on_machines);
+        return;
+    }
+    owned(chars) char *url = azure_call_url(call, "/machines");
+
+    azure_call_send(call, AZURE_LIST_MACHINES, url, on_machines);
+}

@@ -28,6 +28,7 @@ struct bench_answer {
     char *text;
     int64_t retry_after_ms;
     char flavor[16];
+    char operation[256]; /* Azure-AsyncOperation, or Location */
 };
 
 static const char bench_config[] =
@@ -102,6 +103,10 @@ static inline void bench_done(void *context, const struct http_answer *answer,
     out->body = json_loads(answer->body, 0, NULL);
     text_copy(out->flavor, sizeof out->flavor,
               http_header_find(answer->headers, answer->header_count, "Metadata-Flavor") ?: "");
+    text_copy(out->operation, sizeof out->operation,
+              http_header_find(answer->headers, answer->header_count, "Azure-AsyncOperation")
+                      ?: http_header_find(answer->headers, answer->header_count, "Location")
+                      ?: "");
 }
 
 static inline void bench_answer_clear(struct bench_answer *answer)
@@ -120,9 +125,10 @@ static inline void owned_bench_answer(struct bench_answer *answer)
 struct bench_request {
     enum http_method method;
     const char *path;
-    const char *bearer; /* NULL: no token */
-    const char *type;   /* of the body; NULL: application/json */
-    const char *body;   /* NULL: none */
+    const char *bearer;       /* NULL: no token */
+    const char *type;         /* of the body; NULL: application/json */
+    const char *body;         /* NULL: none */
+    struct http_header extra; /* name NULL: none */
 };
 
 static inline struct bench_answer bench_ask(struct bench *bench, const struct bench_request *asked)
@@ -133,12 +139,13 @@ static inline struct bench_answer bench_ask(struct bench *bench, const struct be
     const struct http_header headers[] = {
         { "Authorization", authorization },
         { "Content-Type", asked->type ? asked->type : "application/json" },
+        asked->extra,
     };
     struct http_request request = {
         .method = asked->method,
         .url = url,
         .headers = headers,
-        .header_count = COUNT_OF(headers),
+        .header_count = asked->extra.name ? 3 : 2,
         .body = asked->body,
         .body_size = asked->body ? strlen(asked->body) : 0,
         .timeout_ms = 30000,

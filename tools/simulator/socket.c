@@ -89,7 +89,10 @@ static void deliver(struct simulator *sim, struct actor *actor, uint64_t stamp)
     end_served(served);
 }
 
-static const char *const passed_headers[] = { "Authorization", "Content-Type", "Metadata-Flavor" };
+static const char *const passed_headers[] = { "Authorization",    "Content-Type",
+                                              "Metadata-Flavor",  "Host",
+                                              "If-Match",         "Metadata",
+                                              "X-Forwarded-Proto" };
 
 static void arrive(struct simulator *sim, struct actor *actor, uint64_t back_ms)
 {

@@ -7,5 +7,6 @@
 
 const struct sim_cloud *const sim_clouds[] = {
     &sim_gcp,
+    &sim_azure,
     NULL,
 };

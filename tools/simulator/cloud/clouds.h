@@ -8,3 +8,4 @@
 #include "tools/simulator/model/cloud.h"
 
 extern const struct sim_cloud sim_gcp;
+extern const struct sim_cloud sim_azure;

@@ -11,6 +11,7 @@
 struct sim_cloud {
     const char *kind;     /* of `providers.NAME.kind` */
     bool has_request_ids; /* by which it knows a repeated request */
+    bool tries_once;      /* an attempt that failed is not repeated */
     /* Whether the path is one of its API's; then it is answered. */
     bool (*answer)(struct sim_call *call);
     /* An injected failure (429, 500, 403) in its form. */

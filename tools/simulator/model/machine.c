@@ -101,7 +101,8 @@ static void fail_attempt(struct simulator *sim, struct machine *machine, enum tr
     sim_trace(sim, "machine %s fails %s", machine->name,
               trouble == TROUBLE_STOCKOUT ? "ZONE_RESOURCE_POOL_EXHAUSTED" : "INVALID_USAGE");
     sim_machine_changed(sim, machine, false);
-    sim_after(sim, RETRY_MS, attempt, &machine->actor, machine->stamp);
+    if (!machine->pool->cloud->tries_once)
+        sim_after(sim, RETRY_MS, attempt, &machine->actor, machine->stamp);
 }
 
 static void join(struct simulator *sim, struct actor *actor, uint64_t stamp)

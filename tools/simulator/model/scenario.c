@@ -201,6 +201,7 @@ static int read_pools(struct scenario *scenario, struct error *err)
 
         const struct yaml_node *size = sizes ? yaml_get(sizes, pool->name) : NULL;
 
+        pool->traps = size;
         if (size && int_of(size, "nodes", 0, &pool->nodes, err) < 0)
             return -1;
     }

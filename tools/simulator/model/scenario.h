@@ -63,6 +63,7 @@ struct scenario_pool {
     const char *kind;                 /* of its provider */
     const struct yaml_node *provider; /* NULL: sluice.yaml does not have it */
     const struct yaml_node *keys;
+    const struct yaml_node *traps; /* its entry of world.yaml: its cloud's own keys; NULL: none */
     const char *project;
     const char *group;
     int static_nodes;

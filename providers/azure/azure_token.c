@@ -66,12 +66,22 @@ static char *read_secret(const char *path, bool is_ours, struct error *err)
     return secret;
 }
 
+static int without_slash(const char *url)
+{
+    size_t length = strlen(url);
+
+    while (length > 0 && url[length - 1] == '/')
+        length--;
+    return (int)length;
+}
+
 static void ask_metadata(const struct azure_identity *whose, struct token_request *request)
 {
     const char *client_id = whose->client_id ?: environment("AZURE_CLIENT_ID");
     owned(chars) char *whom = client_id ? url_format("&client_id=%s", client_id)
                                         : mem_copy_chars("");
-    owned(chars) char *resource = text_format("%s/", whose->audience);
+    owned(chars) char *resource = text_format("%.*s/", without_slash(whose->audience),
+                                              whose->audience);
     owned(chars) char *query = url_format("api-version=2018-02-01&resource=%s", resource);
 
     request->url = text_format("%s/metadata/identity/oauth2/token?%s%s",
@@ -87,16 +97,14 @@ static int ask_authority(const struct azure_identity *whose, const char *name, c
     const char *client_id = whose->client_id ?: environment("AZURE_CLIENT_ID");
     const char *authority = whose->authority ?: environment("AZURE_AUTHORITY_HOST")
                                                     ?: PUBLIC_AUTHORITY;
-    size_t length = strlen(authority);
     owned(chars) char *path = tenant ? url_format("/%s/oauth2/v2.0/token", tenant) : NULL;
-    owned(chars) char *scope = text_format("%s/.default", whose->audience);
+    owned(chars) char *scope = text_format("%.*s/.default", without_slash(whose->audience),
+                                           whose->audience);
 
     if (!tenant || !client_id)
         return error_set(err, ERROR_DENIED, "there is no %s: set %s", tenant ? "client" : "tenant",
                          tenant ? "client_id, or AZURE_CLIENT_ID" : "tenant, or AZURE_TENANT_ID");
-    while (length > 0 && authority[length - 1] == '/')
-        length--;
-    request->url = text_format("%.*s%s", (int)length, authority, path);
+    request->url = text_format("%.*s%s", without_slash(authority), authority, path);
     request->form = text_new(FORM_LIMIT);
     text_add(request->form, "grant_type=client_credentials&client_id=");
     url_add_escaped(request->form, client_id);

@@ -196,6 +196,27 @@ static void a_managed_identity_has_numbers_as_texts(void **state)
     bench_close(&bench);
 }
 
+/* As people copy it from Azure's own pages. */
+static void an_audience_may_end_in_a_slash(void **state)
+{
+    static const struct script_step steps[] = {
+        GET_STEP(METADATA, .status = 200, .answer = TOKEN("one", "3599")),
+        POST_STEP(.status = 200, .answer = TOKEN("two", "3599")),
+    };
+    struct bench bench = { .whose = { .tenant = "t-1", .authority = AUTHORITY } };
+
+    (void)state;
+    bench_open(&bench, steps, COUNT_OF(steps));
+    bench.whose.audience = "https://arm.example/";
+    expect_token(&bench, "one");
+    token_cache_reject(bench.cache, "one");
+    setenv("AZURE_CLIENT_ID", "c-1", 1);
+    setenv("AZURE_CLIENT_SECRET", "SECRET", 1);
+    expect_token(&bench, "two");
+    assert_string_equal(bench.script->body, FORM_START "&client_secret=SECRET");
+    bench_close(&bench);
+}
+
 static void which_managed_identity(void **state)
 {
     static const struct script_step steps[] = {
@@ -350,6 +371,7 @@ int main(void)
         cmocka_unit_test(a_secret_from_a_file),
         cmocka_unit_test(a_federated_token_is_read_again_each_time),
         cmocka_unit_test(a_managed_identity_has_numbers_as_texts),
+        cmocka_unit_test(an_audience_may_end_in_a_slash),
         cmocka_unit_test(which_managed_identity),
         cmocka_unit_test(an_old_token_serves_until_its_end),
         cmocka_unit_test(refusals),

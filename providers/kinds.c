@@ -7,11 +7,13 @@
 
 #include "base/memory.h"
 #include "providers/azure/azure.h"
+#include "providers/capi/capi.h"
 #include "providers/gcp/gcp.h"
 
 const struct provider_kind *const provider_kinds[] = {
     &gcp_kind,
     &azure_kind,
+    &capi_kind,
 };
 
 const size_t provider_kind_count = COUNT_OF(provider_kinds);

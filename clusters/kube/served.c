@@ -20,12 +20,14 @@ enum {
 
 /* Newest first.  The members that sluice reads and writes have the same form in all versions.  But
    an older version lacks members of a newer one, and a write in it removes them (for an autoscaler
-   the server keeps them in annotations). */
+   the server keeps them in annotations).  Cluster API's statuses differ: their readers know both.
+ */
 static const struct {
     const char *group;
     const char *versions[KNOWN_MAX];
 } known[] = {
     { "policy", { "v1", "v1beta1" } },
+    { "cluster.x-k8s.io", { "v1beta2", "v1beta1" } },
     { "kueue.x-k8s.io", { "v1beta2", "v1beta1" } },
     { "autoscaling", { "v2", "v2beta2", "v1" } },
     { "resource.k8s.io", { "v1", "v1beta2", "v1beta1" } },

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Inside clusters/ only: which version of an API group a server has, of those that sluice knows.
- * The server is asked once, and again after a while, for an upgrade may take a version away.
+ * Inside clusters/ and providers/ only: which version of an API group a server has, of those that
+ * sluice knows.  The server is asked once, and again after a while, for an upgrade may take a
+ * version away.
  */
 #pragma once
 

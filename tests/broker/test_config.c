@@ -122,9 +122,11 @@ static const struct {
 } kind_places[] = {
     { CONFIG_CLUSTERS, "kubernetes", "clusters.prod-a." },
     { CONFIG_PROVIDERS, "gcp", "providers.google." },
+    { CONFIG_PROVIDERS, "capi", "providers.management." },
     { CONFIG_POOLS, "gcp", "pools.prod-a-main." },
     { CONFIG_PROVIDERS, "azure", "providers.azure." },
     { CONFIG_POOLS, "azure", "pools.research-b-azure." },
+    { CONFIG_POOLS, "capi", "pools.research-b-second." },
     { CONFIG_SOURCES, "prometheus", "sources.metrics." },
     { CONFIG_SOURCES, "cloudwatch", "sources.aws." },
     { CONFIG_SOURCES, "monitoring", "sources.google." },
@@ -321,6 +323,9 @@ static void keys_together(struct text *said, const struct text *good)
         { { "workloads.chat-large-8x.gpus", "16" } },
         { { "pools.prod-b-main.group", "gke-prod-a-main" } },
         { { "pools.prod-b-main.cluster", "prod-a" } },
+        { { "pools.research-b-second.machine_pool", "b" } },
+        { { "pools.research-b-second.machine_deployment", NULL } },
+        { { "providers.management.plugin", "aws" } },
         { { "pools.prod-b-main.static_nodes", "57" } },
         { { "pools.prod-a-main.node_max", "7" } },
         { { "reservations.second.zone", "us-central1-c" } },
@@ -421,7 +426,7 @@ static void the_good_file_is_read_as_it_says(void **state)
     (void)state;
     assert_int_equal(config->cluster_count, 4);
     assert_int_equal(config->reservation_count, 3);
-    assert_int_equal(config->pool_count, 8);
+    assert_int_equal(config->pool_count, 9);
     assert_int_equal(config->queue_count, 8);
     assert_int_equal(config->workload_count, 8);
     assert_int_equal(config->windows->weekly_count, 5);

@@ -6,6 +6,7 @@
  */
 #include "base/file.h"
 #include "base/world/http_server.h"
+#include "tools/simulator/model/cloud.h"
 #include "tools/simulator/model/model.h"
 
 struct socket_server {
@@ -153,23 +154,36 @@ void sim_socket_free(struct socket_server *socket)
     mem_free(socket);
 }
 
+/* path: of the API server, "clusters" */
+static int write_kubeconfig(const char *folder, const char *name, const char *base_url,
+                            const char *path, struct error *err)
+{
+    owned(chars) char *file_path = text_format("%s/%s.kubeconfig", folder, name);
+    owned(text) struct text *file = text_new(4096);
+
+    text_add(file,
+             "apiVersion: v1\nkind: Config\ncurrent-context: %s\n"
+             "clusters:\n  - name: %s\n    cluster:\n      server: %s/%s/%s\n"
+             "users:\n  - name: %s\n    user:\n      token: sim-%s\n"
+             "contexts:\n  - name: %s\n    context:\n      cluster: %s\n      user: %s\n",
+             name, name, base_url, path, name, name, name, name, name, name);
+    return file_write(file_path, file->chars, file->length, 0600, err);
+}
+
 int simulator_write_kubeconfigs(struct simulator *sim, const char *folder, const char *base_url,
                                 struct error *err)
 {
     if (file_make_folder(folder, 0755, err) < 0)
         return -1;
-    for (size_t i = 0; i < sim->cluster_count; i++) {
-        const char *name = sim->clusters[i].plan->name;
-        owned(chars) char *path = text_format("%s/%s.kubeconfig", folder, name);
-        owned(text) struct text *file = text_new(4096);
+    for (size_t i = 0; i < sim->cluster_count; i++)
+        if (write_kubeconfig(folder, sim->clusters[i].plan->name, base_url, "clusters", err) < 0)
+            return -1;
+    for (size_t i = 0; i < sim->pool_count; i++) {
+        const struct sim_cloud *cloud = sim->pools[i].cloud;
+        const struct yaml_node *provider = sim->pools[i].plan->provider;
 
-        text_add(file,
-                 "apiVersion: v1\nkind: Config\ncurrent-context: %s\n"
-                 "clusters:\n  - name: %s\n    cluster:\n      server: %s/clusters/%s\n"
-                 "users:\n  - name: %s\n    user:\n      token: sim-%s\n"
-                 "contexts:\n  - name: %s\n    context:\n      cluster: %s\n      user: %s\n",
-                 name, name, base_url, name, name, name, name, name, name);
-        if (file_write(path, file->chars, file->length, 0600, err) < 0)
+        if (cloud->is_kubernetes && provider &&
+            write_kubeconfig(folder, provider->key, base_url, cloud->kind, err) < 0)
             return -1;
     }
     return 0;

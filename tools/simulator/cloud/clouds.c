@@ -8,5 +8,6 @@
 const struct sim_cloud *const sim_clouds[] = {
     &sim_gcp,
     &sim_azure,
+    &sim_capi,
     NULL,
 };

@@ -134,7 +134,7 @@ static bool is_there(const struct kube_cluster *cluster, enum scenario_group_id 
     void *value;
 
     if (group != SCENARIO_KUEUE)
-        return true;
+        return group != SCENARIO_CLUSTER_API;
     for (size_t i = 0; map_next(cluster->objects, &i, &path, &value);) {
         struct place place;
 

@@ -12,6 +12,7 @@ struct sim_cloud {
     const char *kind;     /* of `providers.NAME.kind` */
     bool has_request_ids; /* by which it knows a repeated request */
     bool tries_once;      /* an attempt that failed is not repeated */
+    bool is_kubernetes;   /* /KIND/PROVIDER is an API server: each provider has a kubeconfig */
     /* Whether the path is one of its API's; then it is answered. */
     bool (*answer)(struct sim_call *call);
     /* An injected failure (429, 500, 403) in its form. */

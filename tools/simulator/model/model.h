@@ -288,7 +288,7 @@ struct simulator {
     size_t pool_count;
     ARRAY(struct job *) jobs; /* waiting, in order */
     uint64_t job_count;
-    struct map *operations;  /* name -> struct operation */
+    struct map *operations;  /* name -> struct operation, or what else a cloud keeps in a block */
     struct map *request_ids; /* requestId -> struct operation, borrowed */
     struct map *tokens;      /* token -> struct token */
     uint64_t operation_count, token_count;

@@ -385,6 +385,7 @@ const struct scenario_group scenario_groups[SCENARIO_GROUPS] = {
     [SCENARIO_KUEUE] = { "kueue", "kueue.x-k8s.io", { "v1beta2", "v1beta1" } },
     [SCENARIO_POLICY] = { "policy", "policy", { "v1", "v1beta1" } },
     [SCENARIO_AUTOSCALING] = { "autoscaling", "autoscaling", { "v2", "v2beta2", "v1" } },
+    [SCENARIO_CLUSTER_API] = { "cluster_api", "cluster.x-k8s.io", { "v1beta2", "v1beta1" } },
 };
 
 /* The values of these keys in world.yaml; the first of a group is the servers' default. */
@@ -397,7 +398,8 @@ static const struct {
     { SCENARIO_KUEUE, "v1beta1", 2 },       { SCENARIO_POLICY, "v1", 1 },
     { SCENARIO_POLICY, "v1beta1", 2 },      { SCENARIO_AUTOSCALING, "v2", 1 },
     { SCENARIO_AUTOSCALING, "v2beta2", 2 }, { SCENARIO_AUTOSCALING, "v1", 4 },
-    { SCENARIO_AUTOSCALING, "none", 0 },
+    { SCENARIO_AUTOSCALING, "none", 0 },    { SCENARIO_CLUSTER_API, "both", 3 },
+    { SCENARIO_CLUSTER_API, "v1beta2", 1 }, { SCENARIO_CLUSTER_API, "v1beta1", 2 },
 };
 
 static int read_group(struct scenario *scenario, enum scenario_group_id group, struct error *err)
@@ -431,10 +433,10 @@ static int read_groups(struct scenario *scenario, struct error *err)
 
 static int check_keys(const struct yaml_node *world, struct error *err)
 {
-    static const char *const known[] = {
-        "seed",    "pools", "replicas", "latency",     "jobs",   "demand", "faults", "stockouts",
-        "budgets", "kueue", "policy",   "autoscaling", "clocks", "lies",   "denied"
-    };
+    static const char *const known[] = { "seed",    "pools",  "replicas", "latency",
+                                         "jobs",    "demand", "faults",   "stockouts",
+                                         "budgets", "kueue",  "policy",   "autoscaling",
+                                         "clocks",  "lies",   "denied",   "cluster_api" };
 
     if (yaml_expect(world, YAML_MAPPING, err) < 0)
         return -1;

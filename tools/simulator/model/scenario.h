@@ -114,7 +114,13 @@ struct scenario_latency {
 };
 
 /* The API groups that servers have in several versions. */
-enum scenario_group_id { SCENARIO_KUEUE, SCENARIO_POLICY, SCENARIO_AUTOSCALING, SCENARIO_GROUPS };
+enum scenario_group_id {
+    SCENARIO_KUEUE,
+    SCENARIO_POLICY,
+    SCENARIO_AUTOSCALING,
+    SCENARIO_CLUSTER_API, /* of management clusters */
+    SCENARIO_GROUPS
+};
 enum { SCENARIO_VERSIONS = 3 };
 
 extern const struct scenario_group {

@@ -40,7 +40,7 @@ struct http *simulator_http(struct simulator *simulator);
 int simulator_listen(struct simulator *simulator, int port, int *ret_port, struct error *err)
     __attribute__((warn_unused_result));
 
-/* FOLDER/NAME.kubeconfig for each cluster. */
+/* FOLDER/NAME.kubeconfig for each cluster, and for each provider that is a management cluster. */
 int simulator_write_kubeconfigs(struct simulator *simulator, const char *folder,
                                 const char *base_url, struct error *err)
     __attribute__((warn_unused_result));
@@ -57,9 +57,10 @@ uint64_t simulator_trace_hash(const struct simulator *simulator);
    slow_boot, never_joins, no_gpus, one_gpu_less, gpus_flap, same_host, stuck_pod) the next machine
    or pod does.  Faults are those of world.yaml and empty_list, refused, http_403, denied.  Verbs:
    token, get_group, list_instances, delete_instances, create_instances, get_operation,
-   get_instance, list_nodes, watch_nodes, get_node, patch_node, delete_node, list_pods, watch_pods,
-   get_pod, mark_pod, evict_pod, delete_pod, get_scale, write_scale, get_deployment.  An unknown
-   name aborts. */
+   get_instance, discover, list_machines, get_machine, mark_machine, get_machine_pool,
+   scale_machines, list_checks, review_access, list_nodes, watch_nodes, get_node, patch_node,
+   delete_node, list_pods, watch_pods, get_pod, mark_pod, evict_pod, delete_pod, get_scale,
+   write_scale, get_deployment.  An unknown name aborts. */
 void simulator_fault_next(struct simulator *simulator, const char *fault, const char *verb);
 
 /* A list that is wrong for a time, in the words of world.yaml ("lies"). */

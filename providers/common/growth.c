@@ -258,7 +258,9 @@ enum growth_verdict growth_grow(struct growth_turn *turn, const struct growth_si
     if (!read_progress(turn->progress, &stored) || stored.to < stored.from)
         return plan_growth(turn, size, ret_progress);
     own = find_plan(turn->plans, turn->request_id);
-    if (own && !is_sent(own) && (own->is_void || size->wanted != stored.from))
+    if (own && own->is_void) /* the others' new plans stay, or two orders void each other forever */
+        return plan_growth(turn, size, ret_progress);
+    if (own && !is_sent(own) && size->wanted != stored.from)
         return plan_again(turn, size, ret_progress);
     if (size->wanted >= stored.to) {
         drop_plan(turn->plans, turn->request_id);

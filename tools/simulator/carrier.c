@@ -6,7 +6,7 @@
  */
 #include "tools/simulator/model/model.h"
 
-enum { ANSWER_LIMIT = 1 << 20, HEADERS_MAX = 16 };
+enum { ANSWER_LIMIT = 1 << 20, HEADERS_MAX = 17 };
 
 struct carrier {
     struct http http;
@@ -171,6 +171,20 @@ static void time_out(struct simulator *sim, struct actor *actor, uint64_t stamp)
     fail(exchange, exchange->is_arrived ? ERROR_UNKNOWN_OUTCOME : ERROR_TRANSIENT, "timed out");
 }
 
+/* As an HTTP client writes it. */
+static void add_host(struct http_exchange *exchange, const struct url *url)
+{
+    size_t at = exchange->request.header_count;
+    bool is_usual = url->port == 0 || url->port == (text_equal(url->scheme, "https") ? 443 : 80);
+
+    exchange->texts[2 * at] = mem_copy_chars("Host");
+    exchange->texts[2 * at + 1] = is_usual ? text_format("%s", url->host)
+                                           : text_format("%s:%d", url->host, url->port);
+    exchange->headers[at] = (struct http_header){ exchange->texts[2 * at],
+                                                  exchange->texts[2 * at + 1] };
+    exchange->request.header_count++;
+}
+
 static struct http_exchange *send_request(struct http *http, const struct http_request *request,
                                           http_done_fn done, void *context)
 {
@@ -181,7 +195,7 @@ static struct http_exchange *send_request(struct http *http, const struct http_r
     struct error err = { 0 };
     int64_t way_ms = sim_draw(&sim->latency, &sim->scenario->latency.api);
 
-    require(request->header_count <= HEADERS_MAX);
+    require(request->header_count < HEADERS_MAX);
     exchange->actor.free = free_exchange;
     exchange->carrier = carrier;
     exchange->url = mem_copy_chars(request->url);
@@ -204,6 +218,7 @@ static struct http_exchange *send_request(struct http *http, const struct http_r
         .body = exchange->body,
         .body_size = request->body ? request->body_size : 0,
     };
+    add_host(exchange, &url);
     exchange->answer_limit = request->answer_limit ? request->answer_limit : ANSWER_LIMIT;
     exchange->on_chunk = request->on_chunk;
     exchange->done = done;

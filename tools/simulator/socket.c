@@ -90,10 +90,19 @@ static void deliver(struct simulator *sim, struct actor *actor, uint64_t stamp)
     end_served(served);
 }
 
-static const char *const passed_headers[] = { "Authorization",    "Content-Type",
-                                              "Metadata-Flavor",  "Host",
-                                              "If-Match",         "Metadata",
-                                              "X-Forwarded-Proto" };
+static const char *const passed_headers[] = { "Authorization",
+                                              "Content-Type",
+                                              "Metadata-Flavor",
+                                              "Host",
+                                              "If-Match",
+                                              "Metadata",
+                                              "X-Forwarded-Proto",
+                                              "X-Amz-Date",
+                                              "X-Amz-Security-Token",
+                                              "X-Amz-Content-SHA256",
+                                              "X-Amz-Target",
+                                              "Amz-Sdk-Request",
+                                              "Amz-Sdk-Invocation-Id" };
 
 static void arrive(struct simulator *sim, struct actor *actor, uint64_t back_ms)
 {

@@ -78,6 +78,10 @@ static void add_trouble(const struct machine *machine, struct text *out)
                  "\"ZONE_RESOURCE_POOL_EXHAUSTED\",\"message\":\"The zone 'projects/%s/zones/%s' "
                  "does not have enough resources available to fulfill the request.\"}]}}",
                  pool->plan->project, pool->reservation->plan->zone);
+    if (machine->trouble == TROUBLE_QUOTA)
+        text_add(out,
+                 ",\"lastAttempt\":{\"errors\":{\"errors\":[{\"code\":\"QUOTA_EXCEEDED\","
+                 "\"message\":\"Quota 'GPUS_ALL_REGIONS' exceeded.  Limit: 8.0 globally.\"}]}}");
     if (machine->trouble == TROUBLE_RESERVATION_FULL)
         text_add(out,
                  ",\"lastAttempt\":{\"errors\":{\"errors\":[{\"code\":\"INVALID_USAGE\","

@@ -111,7 +111,7 @@ static void fault_after(struct sim_call *call)
         refuse(call, 500);
 }
 
-/* The API server's clock, as a header of its answer. */
+/* The clock of the API server or cloud, as a header of its answer. */
 static void add_date(const struct sim_call *call)
 {
     static const char *const days[] = { "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun" };
@@ -119,7 +119,7 @@ static void add_date(const struct sim_call *call)
                                           "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
     struct sim_answer *answer = call->answer;
     int64_t ms = loop_now(call->sim->loop) + call->sim->wall_offset_ms +
-                 call->cluster->plan->ahead_ms;
+                 (call->cluster ? call->cluster->plan->ahead_ms : 0);
     int64_t second = ms % DAY_MS / SECOND_MS;
     struct civil_date date = civil_date_of_day(ms / DAY_MS);
 
@@ -164,7 +164,7 @@ void sim_answer_request(struct simulator *sim, const struct sim_request *request
     else
         answer_cloud(&call);
     fault_after(&call);
-    if (call.cluster)
+    if (call.cluster || call.cloud)
         add_date(&call);
     if (!answer->body)
         answer->body = text_new(1);

@@ -13,6 +13,7 @@ struct sim_cloud {
     bool has_request_ids; /* by which it knows a repeated request */
     bool tries_once;      /* an attempt that failed is not repeated */
     bool is_kubernetes;   /* /KIND/PROVIDER is an API server: each provider has a kubeconfig */
+    bool heals_with_new;  /* what its healer replaces gets another name */
     /* Whether the path is one of its API's; then it is answered. */
     bool (*answer)(struct sim_call *call);
     /* An injected failure (429, 500, 403) in its form. */
@@ -27,6 +28,11 @@ struct sim_cloud {
 };
 
 extern const struct sim_cloud *const sim_clouds[]; /* NULL at the end; the first is the default */
+
+/* For clouds that launch at once or not at all: what an attempt would meet now, and one machine
+   more that boots already. */
+enum trouble sim_pool_trouble(struct simulator *sim, const struct pool *pool);
+struct machine *sim_pool_launch(struct simulator *sim, struct pool *pool);
 
 /* What `providers.NAME` or `pools.NAME` of sluice.yaml has under a key; otherwise NULL. */
 const char *sim_provider_text(const struct pool *pool, const char *key);

@@ -78,9 +78,9 @@ void sim_machine_start(struct simulator *sim, struct machine *machine)
     sim_machine_changed(sim, machine, false);
 }
 
-static bool is_stocked_out(struct simulator *sim, const struct machine *machine)
+static bool is_stocked_out(struct simulator *sim, const struct pool *pool)
 {
-    const char *zone = machine->pool->reservation->plan->zone;
+    const char *zone = pool->reservation->plan->zone;
     int64_t at_ms = sim_since_start(sim);
 
     for (size_t i = 0; i < sim->scenario->stockouts.count; i++) {
@@ -99,7 +99,9 @@ static void fail_attempt(struct simulator *sim, struct machine *machine, enum tr
     machine->tried_ms = sim_now(sim);
     sim->stockouts_met++;
     sim_trace(sim, "machine %s fails %s", machine->name,
-              trouble == TROUBLE_STOCKOUT ? "ZONE_RESOURCE_POOL_EXHAUSTED" : "INVALID_USAGE");
+              trouble == TROUBLE_STOCKOUT ? "ZONE_RESOURCE_POOL_EXHAUSTED"
+              : trouble == TROUBLE_QUOTA  ? "QUOTA_EXCEEDED"
+                                          : "INVALID_USAGE");
     sim_machine_changed(sim, machine, false);
     if (!machine->pool->cloud->tries_once)
         sim_after(sim, RETRY_MS, attempt, &machine->actor, machine->stamp);
@@ -128,22 +130,19 @@ static void booted(struct simulator *sim, struct actor *actor, uint64_t stamp)
                   machine->stamp);
 }
 
-static void attempt(struct simulator *sim, struct actor *actor, uint64_t stamp)
+enum trouble sim_pool_trouble(struct simulator *sim, const struct pool *pool)
 {
-    struct machine *machine = (struct machine *)actor;
-    const struct reservation *reservation = machine->pool->reservation;
+    if (sim_fault_now(sim, FAULT_QUOTA, NULL))
+        return TROUBLE_QUOTA;
+    if (is_stocked_out(sim, pool))
+        return TROUBLE_STOCKOUT;
+    return pool->reservation->slots_used >= pool->reservation->plan->nodes
+               ? TROUBLE_RESERVATION_FULL
+               : TROUBLE_NONE;
+}
 
-    if (machine->stamp != stamp)
-        return;
-    if (is_stocked_out(sim, machine)) {
-        fail_attempt(sim, machine, TROUBLE_STOCKOUT);
-        return;
-    }
-    if (reservation->slots_used >= reservation->plan->nodes) {
-        fail_attempt(sim, machine, TROUBLE_RESERVATION_FULL);
-        return;
-    }
-
+static void boot(struct simulator *sim, struct machine *machine)
+{
     int64_t boot_ms = sim_draw(&sim->machine_chance, &sim->scenario->latency.create);
 
     if (sim_fault_now(sim, FAULT_SLOW_BOOT, NULL))
@@ -160,7 +159,21 @@ static void attempt(struct simulator *sim, struct actor *actor, uint64_t stamp)
     sim->machines_created++;
     sim_trace(sim, "machine %s boots", machine->name);
     sim_machine_changed(sim, machine, false);
-    sim_after(sim, boot_ms, booted, actor, machine->stamp);
+    sim_after(sim, boot_ms, booted, &machine->actor, machine->stamp);
+}
+
+static void attempt(struct simulator *sim, struct actor *actor, uint64_t stamp)
+{
+    struct machine *machine = (struct machine *)actor;
+    enum trouble trouble;
+
+    if (machine->stamp != stamp)
+        return;
+    trouble = sim_pool_trouble(sim, machine->pool);
+    if (trouble == TROUBLE_NONE)
+        boot(sim, machine);
+    else
+        fail_attempt(sim, machine, trouble);
 }
 
 static void give_slot_back(struct machine *machine)
@@ -240,6 +253,50 @@ struct machine *sim_pool_grow(struct simulator *sim, struct pool *pool)
     machine = sim_machine_new(sim, pool, name);
     sim_machine_start(sim, machine);
     return machine;
+}
+
+struct machine *sim_pool_launch(struct simulator *sim, struct pool *pool)
+{
+    char name[SIM_NAME_SIZE];
+    struct machine *machine;
+
+    pool->cloud->name_machine(sim, pool, (int)pool->machines.count, name);
+    machine = sim_machine_new(sim, pool, name);
+    boot(sim, machine);
+    return machine;
+}
+
+static struct pool *pool_named(struct simulator *sim, const char *name)
+{
+    for (size_t i = 0; i < sim->pool_count; i++)
+        if (text_equal(sim->pools[i].plan->name, name))
+            return &sim->pools[i];
+    require(!"a pool that the simulator does not have");
+    return NULL;
+}
+
+void simulator_resize_pool(struct simulator *simulator, const char *name, int wanted)
+{
+    struct pool *pool = pool_named(simulator, name);
+
+    while (pool->target < wanted)
+        sim_pool_grow(simulator, pool);
+    while (pool->target > wanted)
+        sim_pool_shrink(simulator, pool);
+}
+
+void simulator_heal(struct simulator *simulator, const char *name, const char *machine_name)
+{
+    struct pool *pool = pool_named(simulator, name);
+    struct machine *machine = sim_machine_find(pool, machine_name);
+
+    require(machine);
+    if (!pool->cloud->heals_with_new) {
+        sim_machine_recreate(simulator, machine);
+        return;
+    }
+    sim_machine_remove(simulator, machine);
+    sim_pool_grow(simulator, pool);
 }
 
 void sim_pool_shrink(struct simulator *sim, struct pool *pool)

@@ -209,7 +209,7 @@ enum machine_state {
 };
 
 /* Why the last attempt to make a machine failed.  Each cloud has its own words for it. */
-enum trouble { TROUBLE_NONE, TROUBLE_STOCKOUT, TROUBLE_RESERVATION_FULL };
+enum trouble { TROUBLE_NONE, TROUBLE_STOCKOUT, TROUBLE_RESERVATION_FULL, TROUBLE_QUOTA };
 
 struct machine {
     struct actor actor;
@@ -404,7 +404,7 @@ struct sim_answer {
     int status;
     struct text *body;
     const char *content_type;
-    struct http_header headers[2];
+    struct http_header headers[4];
     size_t header_count;
     char date[32]; /* what the header Date points to */
     struct watch_query watch;

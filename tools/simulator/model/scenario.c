@@ -15,7 +15,7 @@
 static const char *const fault_names[FAULT_COUNT] = {
     "lost_answer", "http_429",   "http_500",     "http_500_after", "stockout",  "slow_boot",
     "never_joins", "no_gpus",    "one_gpu_less", "gpus_flap",      "same_host", "stuck_pod",
-    "watch_gap",   "empty_list", "refused",      "http_403",       "denied",
+    "watch_gap",   "empty_list", "refused",      "http_403",       "denied",    "quota",
 };
 
 enum fault sim_fault_of_name(const char *name)
@@ -436,7 +436,8 @@ static int check_keys(const struct yaml_node *world, struct error *err)
     static const char *const known[] = { "seed",    "pools",  "replicas", "latency",
                                          "jobs",    "demand", "faults",   "stockouts",
                                          "budgets", "kueue",  "policy",   "autoscaling",
-                                         "clocks",  "lies",   "denied",   "cluster_api" };
+                                         "clocks",  "lies",   "denied",   "cluster_api",
+                                         "aws" };
 
     if (yaml_expect(world, YAML_MAPPING, err) < 0)
         return -1;

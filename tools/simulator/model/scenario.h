@@ -37,6 +37,7 @@ enum fault {
     FAULT_REFUSED,        /* never left: no connection */
     FAULT_HTTP_403,       /* there is no permission for it */
     FAULT_DENIED,         /* a webhook says no */
+    FAULT_QUOTA,          /* an attempt to create meets the account's limit */
     FAULT_COUNT,
 };
 

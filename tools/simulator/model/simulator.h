@@ -108,6 +108,10 @@ void simulator_set_replicas(struct simulator *simulator, const struct scale_writ
 int simulator_replicas(struct simulator *simulator, const char *cluster, const char *namespace,
                        const char *name);
 
+/* Other writers at the cloud: sets the size of a pool; and its healer, which replaces a machine. */
+void simulator_resize_pool(struct simulator *simulator, const char *pool, int wanted);
+void simulator_heal(struct simulator *simulator, const char *pool, const char *machine);
+
 /* Truths for tests and reports. */
 int simulator_pool_running(const struct simulator *simulator, const char *pool);
 int simulator_pool_target(const struct simulator *simulator, const char *pool);

@@ -1,0 +1,186 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * EC2: instances and capacity reservations.  A new instance is unknown to it for some seconds.
+ */
+#include "tools/simulator/cloud/aws_cloud.h"
+#include "tools/simulator/cloud/clouds.h"
+
+enum { LAG_MS = 3 * SECOND_MS, IDS_MAX = 100 };
+
+/* Of an attempt to launch. */
+const char *sim_aws_why(enum trouble trouble, const char **ret_code)
+{
+    if (trouble == TROUBLE_RESERVATION_FULL) {
+        *ret_code = "ReservationCapacityExceeded";
+        return "The requested Capacity Reservation does not have sufficient compatible and "
+               "available capacity for this request.";
+    }
+    if (trouble == TROUBLE_QUOTA) {
+        *ret_code = "VcpuLimitExceeded";
+        return "You have requested more vCPU capacity than your current vCPU limit of 192 allows "
+               "for the instance bucket that the specified instance type belongs to.";
+    }
+    *ret_code = "InsufficientInstanceCapacity";
+    return "We currently do not have sufficient capacity in the Availability Zone you requested. "
+           "Our system will be working on provisioning additional capacity.";
+}
+
+static const struct machine *find(const struct simulator *sim, const char *id)
+{
+    for (size_t i = 0; i < sim->pool_count; i++) {
+        const struct machine *machine = sim->pools[i].cloud == &sim_aws
+                                            ? sim_machine_find(&sim->pools[i], id)
+                                            : NULL;
+
+        if (machine && machine->state != MACHINE_QUEUED &&
+            (machine->state != MACHINE_STOPPING || machine->has_slot) &&
+            (machine->state != MACHINE_BOOTING || sim_now(sim) - machine->tried_ms >= LAG_MS))
+            return machine;
+    }
+    return NULL;
+}
+
+static void add_instance(struct text *body, const struct machine *machine)
+{
+    static const struct {
+        int code;
+        const char *name;
+    } states[] = { { 0, "pending" }, { 0, "pending" }, { 16, "running" }, { 32, "shutting-down" } };
+    const struct scenario_reservation *reservation = machine->pool->reservation->plan;
+
+    text_add(body,
+             "<item><reservationId>r-0123456789abcdef0</reservationId><instancesSet><item>"
+             "<instanceId>%s</instanceId><instanceState><code>%d</code><name>%s</name>"
+             "</instanceState><privateDnsName>%s</privateDnsName><instanceType>%s</instanceType>"
+             "<placement><availabilityZone>%s</availabilityZone></placement><tagSet><item><key>"
+             "aws:autoscaling:groupName</key><value>%s</value></item></tagSet></item>"
+             "</instancesSet></item>",
+             machine->name, states[machine->state].code, states[machine->state].name,
+             machine->node_name, reservation->machine, reservation->zone,
+             machine->pool->plan->group);
+}
+
+static bool is_id(const char *id)
+{
+    size_t length = strlen(id);
+
+    return text_starts_with(id, "i-") && (length == 10 || length == 19) &&
+           strspn(id + 2, "0123456789abcdef") == length - 2;
+}
+
+/* By IDs: one that is unknown fails the whole request. */
+static bool add_by_ids(struct sim_aws_call *aws, struct text *body, bool *ret_has_ids)
+{
+    *ret_has_ids = false;
+    for (int i = 1; i <= IDS_MAX; i++) {
+        owned(chars) char *field = text_format("InstanceId.%d", i);
+        owned(chars) char *id = sim_aws_field(aws, field);
+        const struct machine *machine = id ? find(aws->call->sim, id) : NULL;
+
+        if (!id)
+            return true;
+        *ret_has_ids = true;
+        if (!machine) {
+            bool is_right = is_id(id);
+
+            sim_aws_error(
+                aws, 400, is_right ? "InvalidInstanceID.NotFound" : "InvalidInstanceID.Malformed",
+                is_right ? "The instance ID '%s' does not exist" : "Invalid id: \"%s\"", id);
+            return false;
+        }
+        add_instance(body, machine);
+    }
+    return true;
+}
+
+static void add_by_group(struct sim_aws_call *aws, struct text *body)
+{
+    owned(chars) char *name = sim_aws_field(aws, "Filter.1.Name");
+    owned(chars) char *group = sim_aws_field(aws, "Filter.1.Value.1");
+    struct simulator *sim = aws->call->sim;
+
+    for (size_t i = 0; i < sim->pool_count; i++) {
+        const struct pool *pool = &sim->pools[i];
+
+        if (pool->cloud != &sim_aws || (name && !text_equal(group, pool->plan->group)))
+            continue;
+        for (size_t k = 0; k < pool->machines.count; k++)
+            if (find(sim, pool->machines.items[k]->name))
+                add_instance(body, pool->machines.items[k]);
+    }
+}
+
+void sim_aws_describe_instances(struct sim_aws_call *aws)
+{
+    owned(chars) char *filter = sim_aws_field(aws, "Filter.1.Name");
+    struct text *body = text_new(64 << 20);
+    bool has_ids;
+
+    text_add(body, "    <reservationSet>");
+    if (filter && !text_equal(filter, "tag:aws:autoscaling:groupName")) {
+        sim_aws_error(aws, 400, "InvalidParameterValue", "The filter '%s' is invalid", filter);
+        text_free(body);
+        return;
+    }
+    if (!add_by_ids(aws, body, &has_ids)) {
+        text_free(body);
+        return;
+    }
+    if (!has_ids)
+        add_by_group(aws, body);
+    text_add(body, "</reservationSet>\n");
+    sim_aws_answer(aws, "DescribeInstances", body);
+}
+
+static bool is_of_aws(const struct simulator *sim, const struct reservation *reservation)
+{
+    for (size_t i = 0; i < sim->pool_count; i++)
+        if (sim->pools[i].reservation == reservation && sim->pools[i].cloud == &sim_aws)
+            return true;
+    return false;
+}
+
+/* "cr-" and the name of the reservation.  Below aws: NAME in world.yaml `ends` makes it a Capacity
+   Block. */
+void sim_aws_describe_reservations(struct sim_aws_call *aws)
+{
+    struct simulator *sim = aws->call->sim;
+    owned(chars) char *wanted = sim_aws_field(aws, "CapacityReservationId.1");
+    struct text *body = text_new(64 << 20);
+    bool found = false;
+
+    text_add(body, "    <capacityReservationSet>");
+    for (size_t i = 0; i < sim->reservation_count; i++) {
+        const struct reservation *at = &sim->reservations[i];
+        const struct yaml_node *all = yaml_get(yaml_root(sim->scenario->world), "aws");
+        const struct yaml_node *own = all ? yaml_get(all, at->plan->name) : NULL;
+        const struct yaml_node *ends = own ? yaml_get(own, "ends") : NULL;
+        owned(chars) char *id = text_format("cr-%s", at->plan->name);
+
+        if (!is_of_aws(sim, at) || (wanted && !text_equal(wanted, id)))
+            continue;
+        found = true;
+        text_add(body,
+                 "<item><capacityReservationId>%s</capacityReservationId><instanceType>%s"
+                 "</instanceType><availabilityZone>%s</availabilityZone><totalInstanceCount>%d"
+                 "</totalInstanceCount><availableInstanceCount>%d</availableInstanceCount>"
+                 "<state>active</state><endDateType>%s</endDateType>",
+                 id, at->plan->machine, at->plan->zone, at->plan->nodes,
+                 at->plan->nodes - at->slots_used, ends ? "limited" : "unlimited");
+        if (ends)
+            text_add(body, "<endDate>%s</endDate>", ends->text);
+        text_add(body,
+                 "<instanceMatchCriteria>targeted</instanceMatchCriteria><reservationType>%s"
+                 "</reservationType></item>",
+                 ends ? "capacity-block" : "default");
+    }
+    text_add(body, "</capacityReservationSet>\n");
+    if (wanted && !found) {
+        text_free(body);
+        sim_aws_error(aws, 400, "InvalidCapacityReservationId.NotFound",
+                      "The capacity reservation ID '%s' does not exist", wanted);
+        return;
+    }
+    sim_aws_answer(aws, "DescribeCapacityReservations", body);
+}

@@ -6,6 +6,7 @@
 #include "providers/kinds.h"
 
 #include "base/memory.h"
+#include "providers/aws/aws.h"
 #include "providers/azure/azure.h"
 #include "providers/capi/capi.h"
 #include "providers/gcp/gcp.h"
@@ -14,6 +15,7 @@ const struct provider_kind *const provider_kinds[] = {
     &gcp_kind,
     &azure_kind,
     &capi_kind,
+    &aws_kind,
 };
 
 const size_t provider_kind_count = COUNT_OF(provider_kinds);

@@ -7,7 +7,6 @@
  */
 #include "base/input/json.h"
 #include "base/text.h"
-#include "base/url.h"
 #include "broker/sources/source_parts.h"
 
 #include <inttypes.h>
@@ -23,16 +22,13 @@ enum {
 static int check_settings(const void *object, const char **ret_key, struct error *err)
 {
     const struct source_settings *settings = object;
+    const struct aws_account account = {
+        .region = settings->region,
+        .role = settings->role,
+        .external_id = settings->external_id,
+    };
 
-    *ret_key = "region";
-    if (!settings->region || strspn(settings->region, "abcdefghijklmnopqrstuvwxyz0123456789-") !=
-                                 strlen(settings->region))
-        return error_set(err, ERROR_INVALID, "expected a region like us-east-1, found \"%s\"",
-                         settings->region ?: "");
-    *ret_key = "external_id";
-    if (settings->external_id && !settings->role)
-        return error_set(err, ERROR_INVALID, "requires role");
-    return 0;
+    return aws_account_check(&account, ret_key, err);
 }
 
 static int cloudwatch_check(const struct source *source, const struct source_span *span,
@@ -88,47 +84,32 @@ static char *make_body(const struct source_settings *settings, const struct sour
     return json_print(body);
 }
 
-/* What an HTTP client puts into Host. */
-static char *make_host(const struct url *url)
-{
-    bool is_usual = url->port == 0 || url->port == (text_equal(url->scheme, "https") ? 443 : 80);
-
-    return is_usual ? text_format("%s", url->host) : text_format("%s:%d", url->host, url->port);
-}
-
 static int sign(const struct source_settings *settings, const struct source_access *access,
                 struct source_request *request, struct error *err)
 {
     const struct aws_keys *keys = access->keys;
     const struct aws_scope scope = { settings->region, "monitoring", access->now };
-    struct http_header headers[SOURCE_HEADERS_MAX + 1];
+    struct http_header headers[SOURCE_HEADERS_MAX];
     char time[AWS_TIME_SIZE];
-    struct url url;
-
-    if (url_parse(request->url, &url, err) < 0)
-        return -1;
-
-    owned(chars) char *host = make_host(&url);
 
     aws_time(scope.at, time);
     source_request_header(request, "X-Amz-Date", "", time);
     if (keys->token)
         source_request_header(request, "X-Amz-Security-Token", "", keys->token);
-    headers[0] = (struct http_header){ "Host", host };
     for (size_t i = 0; i < request->header_count; i++)
-        headers[i + 1] = (struct http_header){ request->headers[i].name,
-                                               request->headers[i].value };
+        headers[i] = (struct http_header){ request->headers[i].name, request->headers[i].value };
 
-    struct aws_request to_sign = {
+    const struct aws_request to_sign = {
         .method = "POST",
-        .target = url.target,
         .headers = headers,
-        .header_count = request->header_count + 1,
+        .header_count = request->header_count,
         .body = request->body->chars,
         .body_size = request->body->length,
     };
-    owned(chars) char *authorization = aws_sign(keys, &scope, &to_sign);
+    owned(chars) char *authorization = aws_sign_url(keys, &scope, request->url, &to_sign, err);
 
+    if (!authorization)
+        return -1;
     source_request_header(request, "Authorization", "", authorization);
     return 0;
 }

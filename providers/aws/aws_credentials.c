@@ -285,6 +285,20 @@ static int add_first(struct aws_chain *chain, const struct aws_account *account,
                               "server");
 }
 
+int aws_account_check(const struct aws_account *account, const char **ret_key, struct error *err)
+{
+    const char *region = account->region ?: "";
+
+    *ret_key = "region";
+    if (!region[0] || strspn(region, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(region))
+        return error_set(err, ERROR_INVALID, "expected a region like us-east-1, found \"%s\"",
+                         region);
+    *ret_key = "external_id";
+    if (account->external_id && !account->role)
+        return error_set(err, ERROR_INVALID, "requires role");
+    return 0;
+}
+
 int aws_chain_read(const struct aws_account *account, struct aws_chain *ret_chain,
                    struct error *err)
 {

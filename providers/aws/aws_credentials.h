@@ -21,6 +21,10 @@ struct aws_account {
     const char *external_id; /* that the role asks for */
 };
 
+/* The settings that must fit together; *ret_key is the wrong one: ERROR_INVALID. */
+int aws_account_check(const struct aws_account *account, const char **ret_key, struct error *err)
+    __attribute__((warn_unused_result));
+
 enum aws_link_kind {
     AWS_KEYS,         /* keys */
     AWS_WEB_IDENTITY, /* role, session, token_file */

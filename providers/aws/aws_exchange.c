@@ -64,45 +64,30 @@ static int add_identity(struct text *form, const struct aws_link *link, struct e
     return 0;
 }
 
-/* What an HTTP client puts into Host. */
-static char *host_of(const struct url *url)
-{
-    bool is_usual = url->port == 0 || url->port == (text_equal(url->scheme, "https") ? 443 : 80);
-
-    return is_usual ? text_format("%s", url->host) : text_format("%s:%d", url->host, url->port);
-}
-
 static int sign(struct aws_exchange *exchange, const struct aws_keys *keys,
                 const struct aws_scope *scope, struct error *err)
 {
-    struct http_header headers[AWS_EXCHANGE_HEADERS + 1];
+    struct http_header headers[AWS_EXCHANGE_HEADERS];
     char time[AWS_TIME_SIZE];
-    struct url url;
-
-    if (url_parse(exchange->url, &url, err) < 0)
-        return -1;
-
-    owned(chars) char *host = host_of(&url);
 
     aws_time(scope->at, time);
     add_header(exchange, "X-Amz-Date", time);
     if (keys->token)
         add_header(exchange, "X-Amz-Security-Token", keys->token);
-    headers[0] = (struct http_header){ "Host", host };
     for (size_t i = 0; i < exchange->header_count; i++)
-        headers[i + 1] = (struct http_header){ exchange->headers[i].name,
-                                               exchange->headers[i].value };
+        headers[i] = (struct http_header){ exchange->headers[i].name, exchange->headers[i].value };
 
     const struct aws_request request = {
         .method = "POST",
-        .target = url.target,
         .headers = headers,
-        .header_count = exchange->header_count + 1,
+        .header_count = exchange->header_count,
         .body = exchange->body->chars,
         .body_size = exchange->body->length,
     };
-    owned(chars) char *authorization = aws_sign(keys, scope, &request);
+    owned(chars) char *authorization = aws_sign_url(keys, scope, exchange->url, &request, err);
 
+    if (!authorization)
+        return -1;
     add_header(exchange, "Authorization", authorization);
     return 0;
 }

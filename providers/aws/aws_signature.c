@@ -7,6 +7,7 @@
 
 #include "base/crypto.h"
 #include "base/memory.h"
+#include "base/url.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -244,6 +245,39 @@ char *aws_sign(const struct aws_keys *keys, const struct aws_scope *scope,
     text_add(out, ", Signature=");
     add_hex(out, signature, sizeof signature);
     return text_take(out);
+}
+
+/* What an HTTP client puts into Host. */
+static char *make_host(const struct url *url)
+{
+    bool is_usual = url->port == 0 || url->port == (text_equal(url->scheme, "https") ? 443 : 80);
+
+    bool is_v6 = strchr(url->host, ':') != NULL;
+    owned(chars) char *host = text_format(is_v6 ? "[%s]" : "%s", url->host);
+
+    return is_usual ? steal(&host) : text_format("%s:%d", host, url->port);
+}
+
+char *aws_sign_url(const struct aws_keys *keys, const struct aws_scope *scope, const char *url,
+                   const struct aws_request *request, struct error *err)
+{
+    struct http_header headers[AWS_HEADERS_MAX];
+    struct aws_request whole = *request;
+    struct url parts;
+
+    require(request->header_count < AWS_HEADERS_MAX);
+    if (url_parse(url, &parts, err) < 0)
+        return NULL;
+
+    owned(chars) char *host = make_host(&parts);
+
+    headers[0] = (struct http_header){ "Host", host };
+    for (size_t i = 0; i < request->header_count; i++)
+        headers[i + 1] = request->headers[i];
+    whole.target = parts.target;
+    whole.headers = headers;
+    whole.header_count = request->header_count + 1;
+    return aws_sign(keys, scope, &whole);
 }
 
 static void clear_secret(char **chars)

@@ -42,6 +42,12 @@ char *aws_sign(const struct aws_keys *keys, const struct aws_scope *scope,
                const struct aws_request *request)
     __attribute__((returns_nonnull, warn_unused_result));
 
+/* The same for the URL that the request goes to, whose path and query count instead of
+   request->target.  Host is signed too, as HTTP clients write it.  ERROR_INVALID: it is no URL. */
+char *aws_sign_url(const struct aws_keys *keys, const struct aws_scope *scope, const char *url,
+                   const struct aws_request *request, struct error *err)
+    __attribute__((warn_unused_result));
+
 /* The two texts that lead to it, for tests and fakes. */
 char *aws_canonical_request(const struct aws_request *request)
     __attribute__((returns_nonnull, warn_unused_result));

@@ -127,6 +127,8 @@ static const struct {
     { CONFIG_PROVIDERS, "azure", "providers.azure." },
     { CONFIG_POOLS, "azure", "pools.research-b-azure." },
     { CONFIG_POOLS, "capi", "pools.research-b-second." },
+    { CONFIG_PROVIDERS, "aws", "providers.amazon." },
+    { CONFIG_POOLS, "aws", "pools.research-b-amazon." },
     { CONFIG_SOURCES, "prometheus", "sources.metrics." },
     { CONFIG_SOURCES, "cloudwatch", "sources.aws." },
     { CONFIG_SOURCES, "monitoring", "sources.google." },
@@ -342,7 +344,7 @@ static void keys_together(struct text *said, const struct text *good)
         { { "queues.chat-large.scale_up", "0" } },
         { { "time_zone", "Mars/Olympus" } },
         { { "time_zone", "../../etc/passwd" } },
-        { { "providers.google.kind", "aws" } },
+        { { "providers.google.kind", "mainframe" } },
         { { "providers.google.endpoint", "ftp://example.com" } },
         { { "providers.google.metadata", "metadata" } },
         { { "clusters", "{}" } },
@@ -425,8 +427,8 @@ static void the_good_file_is_read_as_it_says(void **state)
 
     (void)state;
     assert_int_equal(config->cluster_count, 4);
-    assert_int_equal(config->reservation_count, 3);
-    assert_int_equal(config->pool_count, 9);
+    assert_int_equal(config->reservation_count, 4);
+    assert_int_equal(config->pool_count, 10);
     assert_int_equal(config->queue_count, 8);
     assert_int_equal(config->workload_count, 8);
     assert_int_equal(config->windows->weekly_count, 5);

@@ -12,7 +12,7 @@
 #define CLUSTER(server, more) "clusters: [{name: c, cluster: {server: '" server "'" more "}}]\n"
 #define USER(members) "users: [{name: u, user: {" members "}}]\n"
 #define CONTEXT "current-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"
-#define UNKNOWN_AWS "unknown provider kind \"aws\"; known kinds: gcp"
+#define UNKNOWN_KIND "unknown provider kind \"mainframe\"; known kinds: gcp"
 #define GOOD CONTEXT CLUSTER("https://c", "") USER("token: t")
 
 struct row {
@@ -35,8 +35,8 @@ static const struct row rows[] = {
       "validate", "insecure-skip-tls-verify: refused", 0600, 0600 },
     { CONTEXT CLUSTER("https://c", "") USER("as-groups: [system:masters]"), "gcp", "validate",
       "as-groups: refused", 0600, 0600 },
-    { GOOD, "aws", "validate", "providers.cloud.kind: " UNKNOWN_AWS, 0600, 0600 },
-    { NULL, "aws", "validate --offline", "providers.cloud.kind: " UNKNOWN_AWS, 0600, 0 },
+    { GOOD, "mainframe", "validate", "providers.cloud.kind: " UNKNOWN_KIND, 0600, 0600 },
+    { NULL, "mainframe", "validate --offline", "providers.cloud.kind: " UNKNOWN_KIND, 0600, 0 },
     { GOOD, "gcp", "validate", "sluice.yaml: may be changed by everybody", 0666, 0600 },
     { GOOD, "gcp", "validate", "k: may be changed by everybody", 0600, 0606 },
 };

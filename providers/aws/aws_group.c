@@ -1,0 +1,185 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See aws_group.h.
+ */
+#include "providers/aws/aws_group.h"
+
+#include "base/input/json.h"
+#include "base/text.h"
+#include "providers/aws/aws_errors.h"
+#include "providers/aws/aws_machine.h"
+
+#include <string.h>
+
+enum { MEMBERS_MAX = 10000 };
+
+/* The row whose name the state starts with; a state that none names cannot be used. */
+static const struct {
+    const char *start;
+    enum instance_state state;
+    bool is_leaving;
+    bool is_aside;
+} states[] = {
+    { "InService", INSTANCE_RUNNING, false, false },
+    { "Pending", INSTANCE_CREATING, false, false }, /* Pending:Wait, Pending:Proceed */
+    { "Terminat", INSTANCE_DELETING, true, false }, /* Terminating:Wait, Terminated ... */
+    { "Detach", INSTANCE_OTHER, false, true },
+    { "EnteringStandby", INSTANCE_OTHER, false, true },
+    { "Standby", INSTANCE_OTHER, false, true },
+    { "Warmed", INSTANCE_OTHER, false, true },
+    { "", INSTANCE_OTHER, false, false }, /* Quarantined, ReplacingRootVolume ... */
+};
+
+static bool is_true(const struct xml_element *element, const char *path)
+{
+    return text_equal(xml_text_or(element, path, ""), "true");
+}
+
+const struct xml_element *aws_group_find(const struct xml_element *answer, const char *name)
+{
+    const struct xml_element *group = xml_first(
+        answer, "DescribeAutoScalingGroupsResult/AutoScalingGroups/member");
+
+    while (group && !text_equal(xml_text_or(group, "AutoScalingGroupName", ""), name))
+        group = xml_next(group);
+    return group;
+}
+
+static int read_member(const struct xml_element *element, struct aws_member *member,
+                       struct error *err)
+{
+    const char *id = NULL;
+    const char *zone = NULL;
+    const char *state = NULL;
+    size_t row = 0;
+
+    if (xml_need_text(element, "InstanceId", &id, err) < 0 ||
+        xml_need_text(element, "AvailabilityZone", &zone, err) < 0 ||
+        xml_need_text(element, "LifecycleState", &state, err) < 0 ||
+        aws_machine_name(id, zone, &member->instance, err) < 0)
+        return -1;
+    while (!text_starts_with(state, states[row].start))
+        row++;
+    member->instance.state = states[row].state;
+    member->is_leaving = states[row].is_leaving;
+    member->is_aside = states[row].is_aside;
+    member->is_protected = is_true(element, "ProtectedFromScaleIn");
+
+    /* The group is about to replace it. */
+    if (member->instance.state == INSTANCE_RUNNING &&
+        text_equal(xml_text_or(element, "HealthStatus", ""), "Unhealthy"))
+        member->instance.state = INSTANCE_OTHER;
+    return 0;
+}
+
+static void read_suspended(const struct xml_element *element, struct aws_group *group)
+{
+    for (const struct xml_element *process = xml_first(element, "SuspendedProcesses/member");
+         process; process = xml_next(process)) {
+        const char *name = xml_text_or(process, "ProcessName", "");
+
+        group->never_launches |= text_equal(name, "Launch");
+        group->never_terminates |= text_equal(name, "Terminate");
+    }
+}
+
+static int read_members(const struct xml_element *element, struct aws_group *group,
+                        struct error *err)
+{
+    if (!xml_first(element, "Instances"))
+        return error_set(err, ERROR_CORRUPT, "Instances: is missing");
+    for (const struct xml_element *member = xml_first(element, "Instances/member"); member;
+         member = xml_next(member)) {
+        struct aws_member *read = array_add(&group->members);
+
+        if (group->members.count > MEMBERS_MAX)
+            return error_set(err, ERROR_CORRUPT, "more than %d instances", MEMBERS_MAX);
+        if (read_member(member, read, err) < 0)
+            return error_context(err, "instance %zu", group->members.count);
+        group->present += !read->is_leaving && !read->is_aside;
+    }
+    return 0;
+}
+
+int aws_group_read(const struct xml_element *element, struct aws_group *ret_group,
+                   struct error *err)
+{
+    owned(aws_group) struct aws_group group = { 0 };
+
+    if (xml_need_int(element, "DesiredCapacity", &group.desired, err) < 0 ||
+        xml_need_int(element, "MinSize", &group.least, err) < 0 ||
+        xml_need_int(element, "MaxSize", &group.most, err) < 0 ||
+        read_members(element, &group, err) < 0)
+        return -1;
+    group.can_launch = xml_first(element, "LaunchTemplate") ||
+                       xml_first(element, "MixedInstancesPolicy");
+    group.is_deleted = xml_text_or(element, "Status", "")[0] != '\0';
+    read_suspended(element, &group);
+    *ret_group = group;
+    group = (struct aws_group){ 0 };
+    return 0;
+}
+
+void aws_group_clear(struct aws_group *group)
+{
+    array_clear(&group->members);
+}
+
+const struct aws_member *aws_group_member(const struct aws_group *group, const char *instance)
+{
+    for (size_t i = 0; i < group->members.count; i++)
+        if (text_equal(group->members.items[i].instance.name, instance))
+            return &group->members.items[i];
+    return NULL;
+}
+
+/* The newest activity is the first.  One that goes on says nothing yet. */
+void aws_group_trouble(const struct xml_element *answer, struct wall_time since,
+                       struct error *ret_trouble)
+{
+    const struct xml_element *activity = xml_first(
+        answer, "DescribeScalingActivitiesResult/Activities/member");
+
+    *ret_trouble = (struct error){ 0 };
+    for (; activity; activity = xml_next(activity)) {
+        const char *status = xml_text_or(activity, "StatusCode", "");
+        struct wall_time started;
+
+        if (!text_starts_with(xml_text_or(activity, "Description", ""), "Launching"))
+            continue;
+        if (wall_parse(xml_text_or(activity, "StartTime", ""), false, &started, NULL) < 0 ||
+            started.ms < since.ms || text_equal(status, "Successful"))
+            return;
+        if (text_equal(status, "Failed") || text_equal(status, "Cancelled")) {
+            const struct aws_refusal refusal = {
+                .code = "",
+                .message = xml_text_or(activity, "StatusMessage", "(no text)"),
+            };
+
+            aws_error_of(&refusal, ret_trouble);
+            return;
+        }
+    }
+}
+
+void aws_nodegroup_trouble(const json_t *answer, struct error *ret_trouble)
+{
+    const json_t *issues = json_at(answer, "nodegroup/health/issues");
+    const json_t *issue = NULL;
+    size_t at = 0;
+
+    *ret_trouble = (struct error){ 0 };
+    json_array_foreach(issues, at, issue) {
+        const struct aws_refusal refusal = {
+            .code = json_text_or(issue, "code", ""),
+            .message = json_text_or(issue, "message", "(no text)"),
+        };
+
+        /* It came, and did not join: no reason why a group lacks instances. */
+        if (text_equal(refusal.code, "NodeCreationFailure"))
+            continue;
+        aws_error_of(&refusal, ret_trouble);
+        return;
+    }
+}

@@ -1,0 +1,58 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What Auto Scaling says of a group: its numbers, its instances and what its last attempts brought.
+ * Pure readers of answers.
+ */
+#pragma once
+
+#include "base/array.h"
+#include "base/input/xml.h"
+#include "base/timestamp.h"
+#include "providers/common/provider.h"
+
+#include <jansson.h>
+
+/* An instance as its group lists it. */
+struct aws_member {
+    struct instance instance;
+    bool is_leaving; /* Terminating or Terminated: it no longer counts in the size */
+    bool is_aside;   /* standby, warmed, detaching: it does not count in the size either */
+    bool is_protected;
+};
+
+struct aws_group {
+    int64_t desired, least, most;
+    int64_t present; /* members that count in the size */
+    ARRAY(struct aws_member) members;
+    bool can_launch;       /* made from a launch template: LaunchInstances is possible */
+    bool is_deleted;       /* or is being deleted */
+    bool never_launches;   /* the process Launch is suspended */
+    bool never_terminates; /* the process Terminate is suspended */
+};
+
+/* The element of the group with that name, in an answer to DescribeAutoScalingGroups; NULL: the
+   page does not have it. */
+const struct xml_element *aws_group_find(const struct xml_element *answer, const char *name);
+
+/* A page whose group cannot be read whole is ERROR_CORRUPT.  The caller clears the group. */
+int aws_group_read(const struct xml_element *element, struct aws_group *ret_group,
+                   struct error *err) __attribute__((warn_unused_result));
+void aws_group_clear(struct aws_group *group);
+
+/* NULL: it is no member. */
+const struct aws_member *aws_group_member(const struct aws_group *group, const char *instance);
+
+/* Why the newest attempt to launch an instance that began at or after `since` brought none, from
+   the first page of DescribeScalingActivities; ERROR_NONE: not known, or it brought one. */
+void aws_group_trouble(const struct xml_element *answer, struct wall_time since,
+                       struct error *ret_trouble);
+
+/* What EKS says is wrong with the node group, from the answer to DescribeNodegroup; ERROR_NONE:
+   nothing that keeps instances away. */
+void aws_nodegroup_trouble(const json_t *answer, struct error *ret_trouble);
+
+static inline void owned_aws_group(struct aws_group *group)
+{
+    aws_group_clear(group);
+}

@@ -1,0 +1,148 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a group has, and why it lacks some: the verbs that change nothing.
+ */
+#include "base/array.h"
+#include "base/text.h"
+#include "base/url.h"
+#include "providers/aws/aws_machine.h"
+#include "providers/aws/aws_task.h"
+
+#include <inttypes.h>
+
+enum { FIRST_SIGHT_MS = 10 * MINUTE_MS, ACTIVITIES = 20 };
+
+static void finish_page(struct aws_task *task, const char *next)
+{
+    ARRAY(struct instance) instances = { 0 };
+    const struct error trouble = task->trouble;
+    owned(chars) char *token = mem_copy_chars(next);
+
+    for (size_t i = 0; i < task->group.members.count; i++)
+        *array_add(&instances) = task->group.members.items[i].instance;
+
+    const struct instance_page page = {
+        .items = instances.items,
+        .count = instances.count,
+        .next = token,
+        .shortfall = trouble.kind != ERROR_NONE ? &trouble : NULL,
+    };
+
+    aws_task_listed(task, &page);
+    array_clear(&instances);
+}
+
+/* Each of these reads only explains: when it fails, the list is as good without it. */
+static void on_nodegroup(struct aws_task *task, const struct aws_reply *reply,
+                         const struct error *err)
+{
+    if (!err)
+        aws_nodegroup_trouble(reply->json, &task->trouble);
+    finish_page(task, NULL);
+}
+
+static void on_activities(struct aws_task *task, const struct aws_reply *reply,
+                          const struct error *err)
+{
+    struct wall_time now = aws_clock_now(aws_login_clock(task->aws->login),
+                                         loop_wall(task->aws->world->loop));
+    struct wall_time since = aws_memory_of(task->aws, task->pool.group)->whole;
+
+    /* AWS writes times in whole seconds. */
+    since.ms = since.ms > 0 ? since.ms - SECOND_MS : now.ms - FIRST_SIGHT_MS;
+    if (!err)
+        aws_group_trouble(reply->xml, since, &task->trouble);
+    if (task->trouble.kind == ERROR_NONE && task->pool.nodegroup) {
+        owned(chars) char *path = url_format("/clusters/%s/node-groups/%s", task->pool.eks_cluster,
+                                             task->pool.nodegroup);
+
+        aws_task_ask(task, AWS_DESCRIBE_NODEGROUP, path, on_nodegroup);
+        return;
+    }
+    finish_page(task, NULL);
+}
+
+static void explain(struct aws_task *task)
+{
+    owned(chars) char *name = url_format("%s", task->pool.group);
+    owned(chars) char *form = text_format("&AutoScalingGroupName=%s&MaxRecords=%d", name,
+                                          ACTIVITIES);
+
+    aws_task_ask(task, AWS_DESCRIBE_ACTIVITIES, form, on_activities);
+}
+
+static void on_list(struct aws_task *task, const struct aws_reply *reply, const struct error *err)
+{
+    const struct xml_element *element = NULL;
+    const char *next = NULL;
+    struct error why = { 0 };
+
+    if (err) {
+        aws_task_fail(task, err);
+        return;
+    }
+    element = aws_group_find(reply->xml, task->pool.group);
+    next = xml_text_or(reply->xml, "DescribeAutoScalingGroupsResult/NextToken", "");
+    if (!element && next[0] != '\0') {
+        finish_page(task, next);
+        return;
+    }
+    if (!element)
+        error_set(&why, ERROR_INVALID, "there is no such group in %s", task->aws->caller.region);
+    else if (aws_group_read(element, &task->group, &why) == 0 &&
+             task->group.desired > task->group.present) {
+        explain(task);
+        return;
+    }
+    if (why.kind != ERROR_NONE) {
+        aws_task_fail(task, &why);
+        return;
+    }
+    aws_memory_of(task->aws, task->pool.group)->whole = aws_clock_now(
+        aws_login_clock(task->aws->login), loop_wall(task->aws->world->loop));
+    finish_page(task, NULL);
+}
+
+void aws_list(struct provider *provider, const struct pool_address *pool, const char *page,
+              provider_list_fn done, void *context)
+{
+    struct aws_task *task = aws_task_new((struct aws *)provider, pool, NULL);
+    owned(chars) char *form = url_format("&AutoScalingGroupNames.member.1=%s", task->pool.group);
+    owned(chars) char *token = page ? url_format("&NextToken=%s", page) : mem_copy_chars("");
+    owned(chars) char *whole = text_format("%s%s", form, token);
+
+    task->listed = done;
+    task->context = context;
+    aws_task_ask(task, AWS_DESCRIBE_GROUPS, whole, on_list);
+}
+
+static void on_look(struct aws_task *task, const struct aws_reply *reply, const struct error *err)
+{
+    struct instance instance = { 0 };
+    struct error why = { 0 };
+    int found = 0;
+
+    if (err && err->kind != ERROR_NOT_FOUND) {
+        aws_task_fail(task, err);
+        return;
+    }
+    if (!err)
+        found = aws_machine_read(reply->xml, task->instance, &instance, &why);
+    if (found < 0)
+        aws_task_fail(task, &why);
+    else
+        aws_task_looked(task, found > 0 ? &instance : NULL);
+}
+
+void aws_look(struct provider *provider, const struct pool_address *pool, const char *instance,
+              provider_look_fn done, void *context)
+{
+    struct aws_task *task = aws_task_new((struct aws *)provider, pool, NULL);
+    owned(chars) char *form = url_format("&InstanceId.1=%s", instance);
+
+    task->instance = mem_copy_chars(instance);
+    task->looked = done;
+    task->context = context;
+    aws_task_ask(task, AWS_DESCRIBE_INSTANCES, form, on_look);
+}

@@ -1,0 +1,323 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The verbs that change a group.  Each waits for its turn and reads the group in it, because
+ * TerminateInstanceInAutoScalingGroup and SetDesiredCapacity know no token for repeats.
+ */
+#include "base/text.h"
+#include "base/url.h"
+#include "providers/aws/aws_errors.h"
+#include "providers/aws/aws_machine.h"
+#include "providers/aws/aws_task.h"
+
+#include <inttypes.h>
+
+static void start(struct aws_task *task, aws_step_fn after_read, provider_done_fn done,
+                  void *context)
+{
+    task->after_read = after_read;
+    task->begin = aws_task_read_group;
+    task->done = done;
+    task->context = context;
+    growth_wait(task->aws->growth, task->pool.group, &task->turn);
+}
+
+static void fail_with(struct aws_task *task, enum error_kind kind, const char *sentence)
+{
+    struct error err = { 0 };
+
+    error_set(&err, kind, "%s", sentence);
+    aws_task_fail(task, &err);
+}
+
+/* The answer of create(): a conflict would mean that the machine exists. */
+static void fail_create(struct aws_task *task, const struct error *err)
+{
+    struct error why = *err;
+
+    if (why.kind == ERROR_CONFLICT)
+        why.kind = ERROR_TRANSIENT;
+    aws_task_fail(task, &why);
+}
+
+/* Remove. */
+
+static void on_terminated(struct aws_task *task, const struct aws_reply *reply,
+                          const struct error *err)
+{
+    const char *activity = NULL;
+    struct error why = { 0 };
+
+    if (err) {
+        why = *err;
+        /* It was a member when it was read: the group changed meanwhile. */
+        if (why.kind == ERROR_INVALID)
+            why.kind = ERROR_CONFLICT;
+        aws_task_fail(task, &why);
+        return;
+    }
+    if (xml_need_text(reply->xml, "TerminateInstanceInAutoScalingGroupResult/Activity/ActivityId",
+                      &activity, &why) < 0) {
+        why.kind = ERROR_UNKNOWN_OUTCOME;
+        aws_task_fail(task, &why);
+        return;
+    }
+    owned(chars) char *operation = mem_copy_chars(activity);
+
+    aws_task_done(task, operation);
+}
+
+/* Of an instance that is no member: whether it is gone, or was only taken out of the group. */
+static void on_stranger(struct aws_task *task, const struct aws_reply *reply,
+                        const struct error *err)
+{
+    struct instance instance = { 0 };
+    struct error why = { 0 };
+    int found = 0;
+
+    if (err && err->kind != ERROR_NOT_FOUND) {
+        aws_task_fail(task, err);
+        return;
+    }
+    if (!err)
+        found = aws_machine_read(reply->xml, task->instance, &instance, &why);
+    if (found < 0)
+        aws_task_fail(task, &why);
+    else if (found == 0)
+        fail_with(task, ERROR_NOT_FOUND, "the instance is gone");
+    else if (instance.state == INSTANCE_DELETING)
+        aws_task_done(task, "");
+    else
+        fail_with(task, ERROR_CONFLICT,
+                  "the instance exists, and is no member of the group: terminate it by hand");
+}
+
+static void terminate(struct aws_task *task)
+{
+    owned(chars) char *form = url_format("&InstanceId=%s&ShouldDecrementDesiredCapacity=true",
+                                         task->instance);
+
+    aws_task_ask(task, AWS_TERMINATE, form, on_terminated);
+}
+
+static void on_read_for_remove(struct aws_task *task, const struct aws_reply *reply,
+                               const struct error *err)
+{
+    const struct aws_member *member = NULL;
+
+    (void)reply;
+    if (err) {
+        aws_task_fail(task, err);
+        return;
+    }
+    member = aws_group_member(&task->group, task->instance);
+    if (!member) {
+        owned(chars) char *form = url_format("&InstanceId.1=%s", task->instance);
+
+        aws_task_ask(task, AWS_DESCRIBE_INSTANCES, form, on_stranger);
+    } else if (member->is_leaving) {
+        aws_task_done(task, ""); /* a second request would shrink the group twice */
+    } else if (member->is_aside) {
+        fail_with(task, ERROR_CONFLICT, "the instance is in standby or being detached");
+    } else if (task->group.never_terminates) {
+        fail_with(task, ERROR_DENIED, "its process Terminate is suspended: resume it");
+    } else if (task->group.desired <= task->group.least) {
+        fail_with(task, ERROR_DENIED, "it has its minimum size: lower MinSize");
+    } else {
+        terminate(task);
+    }
+}
+
+void aws_remove(struct provider *provider, const struct pool_address *pool,
+                const struct provider_order *order, provider_done_fn done, void *context)
+{
+    struct aws_task *task = aws_task_new((struct aws *)provider, pool, order);
+
+    task->turn.request_id = "";
+    start(task, on_read_for_remove, done, context);
+}
+
+/* By number: create() where LaunchInstances is no choice, and cancel(). */
+
+static void on_sized(struct aws_task *task, const struct aws_reply *reply, const struct error *err)
+{
+    (void)reply;
+    if (!err || err->kind != ERROR_UNKNOWN_OUTCOME)
+        growth_answered(&task->turn, !err);
+    if (err)
+        fail_create(task, err);
+    else
+        aws_task_done(task, "");
+}
+
+static void set_size(struct aws_task *task, int64_t wanted)
+{
+    owned(chars) char *name = url_format("&AutoScalingGroupName=%s", task->pool.group);
+    owned(chars) char *form = text_format("%s&DesiredCapacity=%" PRId64 "&HonorCooldown=false",
+                                          name, wanted);
+
+    if (wanted > task->group.most)
+        fail_with(task, ERROR_DENIED, "it has its maximum size: raise MaxSize");
+    else if (wanted < task->group.least)
+        fail_with(task, ERROR_DENIED, "it has its minimum size: lower MinSize");
+    else
+        aws_task_ask(task, AWS_SET_DESIRED, form, on_sized);
+}
+
+static struct growth_size size_of(const struct aws_group *group)
+{
+    return (struct growth_size){ group->desired, group->present, "" };
+}
+
+static void follow(struct aws_task *task, enum growth_verdict verdict, const char *progress,
+                   int64_t wanted)
+{
+    struct error err = { 0 };
+
+    switch (verdict) {
+    case GROWTH_PLAN:
+        mem_free(task->progress);
+        task->progress = mem_copy_chars(progress);
+        task->turn.progress = task->progress;
+        error_set(&err, ERROR_TRANSIENT, "the new size %s is planned", progress);
+        error_because(&err, &provider_goes_on);
+        aws_task_fail(task, &err);
+        break;
+    case GROWTH_SEND:
+        set_size(task, wanted);
+        break;
+    case GROWTH_DONE:
+        aws_task_done(task, "");
+        break;
+    case GROWTH_NONE:
+        fail_with(task, ERROR_CONFLICT, "it wants no more instances than it has");
+        break;
+    }
+}
+
+static void grow_by_number(struct aws_task *task)
+{
+    const struct growth_size size = size_of(&task->group);
+    char progress[GROWTH_PROGRESS_SIZE] = "";
+    int64_t wanted = 0;
+    enum growth_verdict verdict = growth_grow(&task->turn, &size, progress, &wanted);
+
+    follow(task, verdict, progress, wanted);
+}
+
+/* Create. */
+
+/* 200 with errors and no instance is how a stock-out reads. */
+static void finish_launch(struct aws_task *task, const struct xml_element *answer)
+{
+    const struct xml_element *result = xml_first(answer, "LaunchInstancesResult");
+    const char *id = xml_text_or(result, "Instances/member/InstanceIds/member", "");
+    const struct xml_element *failed = xml_first(result, "Errors/member");
+    struct error err = { 0 };
+
+    if (aws_machine_is_id(id)) {
+        owned(chars) char *operation = mem_copy_chars(id);
+
+        aws_task_done(task, operation);
+        return;
+    }
+    if (failed) {
+        const struct aws_refusal refusal = {
+            .code = xml_text_or(failed, "ErrorCode", ""),
+            .message = xml_text_or(failed, "ErrorMessage", ""),
+        };
+
+        aws_error_of(&refusal, &err);
+    } else {
+        error_set(&err, ERROR_UNKNOWN_OUTCOME, "LaunchInstances: neither an instance nor an error");
+    }
+    fail_create(task, &err);
+}
+
+static void on_launched(struct aws_task *task, const struct aws_reply *reply,
+                        const struct error *err)
+{
+    bool is_auto = !text_equal(task->pool.grow, "launch-instances");
+    struct error why = { 0 };
+
+    if (!err) {
+        finish_launch(task, reply->xml);
+        return;
+    }
+    if (is_auto && (err->cause == &aws_not_offered || err->cause == &aws_not_permitted)) {
+        aws_memory_of(task->aws, task->pool.group)->has_no_launch = true;
+        grow_by_number(task);
+        return;
+    }
+    why = *err;
+    if (why.kind == ERROR_INVALID && task->group.desired >= task->group.most) {
+        why.kind = ERROR_DENIED;
+        error_context(&why, "it has its maximum size: raise MaxSize");
+    }
+    fail_create(task, &why);
+}
+
+static void launch(struct aws_task *task)
+{
+    owned(chars) char *form = url_format("&AutoScalingGroupName=%s&RequestedCapacity=1"
+                                         "&ClientToken=%s&AvailabilityZones.member.1=%s"
+                                         "&RetryStrategy=none",
+                                         task->pool.group, task->request_id, task->pool.zone);
+
+    aws_task_ask(task, AWS_LAUNCH, form, on_launched);
+}
+
+/* An order that has planned a number goes on with it. */
+static bool is_launched(struct aws_task *task)
+{
+    if (task->progress[0] != '\0' || text_equal(task->pool.grow, "set-desired-capacity"))
+        return false;
+    if (text_equal(task->pool.grow, "launch-instances"))
+        return true;
+    return task->group.can_launch && !aws_memory_of(task->aws, task->pool.group)->has_no_launch;
+}
+
+static void on_read_for_create(struct aws_task *task, const struct aws_reply *reply,
+                               const struct error *err)
+{
+    (void)reply;
+    if (err)
+        fail_create(task, err);
+    else if (task->group.never_launches)
+        fail_with(task, ERROR_DENIED, "its process Launch is suspended: resume it");
+    else if (is_launched(task))
+        launch(task);
+    else
+        grow_by_number(task);
+}
+
+void aws_create(struct provider *provider, const struct pool_address *pool,
+                const struct provider_order *order, provider_done_fn done, void *context)
+{
+    start(aws_task_new((struct aws *)provider, pool, order), on_read_for_create, done, context);
+}
+
+/* Cancel. */
+
+static void on_read_for_cancel(struct aws_task *task, const struct aws_reply *reply,
+                               const struct error *err)
+{
+    char progress[GROWTH_PROGRESS_SIZE] = "";
+    int64_t wanted = 0;
+
+    (void)reply;
+    if (err) {
+        aws_task_fail(task, err);
+        return;
+    }
+    const struct growth_size size = size_of(&task->group);
+    enum growth_verdict verdict = growth_shrink(&task->turn, &size, progress, &wanted);
+
+    follow(task, verdict, progress, wanted);
+}
+
+void aws_cancel(struct provider *provider, const struct pool_address *pool,
+                const struct provider_order *order, provider_done_fn done, void *context)
+{
+    start(aws_task_new((struct aws *)provider, pool, order), on_read_for_cancel, done, context);
+}

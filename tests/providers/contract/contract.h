@@ -1,0 +1,100 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One contract, all kinds of provider: each case is played on each kind against the simulator's
+ * fake of its cloud, and the simulator counts the machines.  A new kind is a row in kinds.c.
+ *
+ * A case talks to the provider as the broker does: it stores the progress of an order that takes
+ * several exchanges, and repeats an order whose outcome is not known.
+ */
+#pragma once
+
+#include "base/world/world.h"
+#include "providers/common/provider.h"
+#include "tests/support/unit.h"
+#include "tools/simulator/model/simulator.h"
+
+/* A kind, and one way to use it. */
+struct contract_kind {
+    const char *name; /* for people: "aws, by number" */
+    const struct provider_kind *kind;
+    const char *account;  /* YAML of providers.NAME, without `kind` */
+    const char *pool;     /* YAML of its keys of pools.NAME */
+    const char *traps;    /* world.yaml of a pool that inspect() must warn of; NULL: it cannot */
+    void (*set_up)(void); /* its credentials; NULL: none */
+
+    /* The simulator's verbs. */
+    const char *list;
+    const char *create;
+    const char *remove;
+
+    bool fails_fast; /* create() itself says that the cloud has no machine */
+};
+
+extern const struct contract_kind contract_kinds[];
+extern const size_t contract_kind_count;
+
+/* At most so many machines in a list. */
+enum { CONTRACT_MACHINES = 16 };
+
+/* A world with one pool of a reservation of four machines, and its provider. */
+struct contract {
+    const struct contract_kind *kind;
+    struct loop *loop;
+    struct simulator *simulator;
+    struct random random;
+    struct world world;
+    void *account;
+    void *pool;
+    struct provider *provider;
+
+    int calls;
+    struct error err; /* of the last answer */
+    char operation[256];
+    struct instance machines[CONTRACT_MACHINES]; /* of the last list */
+    size_t count;
+    struct error shortfall;
+    struct instance seen; /* of the last look */
+    bool is_seen;
+    size_t wrong, doubtful;                    /* findings */
+    struct instance before[CONTRACT_MACHINES]; /* that were there when the world began */
+    size_t before_count;
+};
+
+/* world: lines of world.yaml besides the size; nodes: machines at the start. */
+void contract_open(struct contract *it, const struct contract_kind *kind, int nodes,
+                   const char *world);
+void contract_close(struct contract *it);
+void contract_wait(struct contract *it, int64_t ms);
+const struct pool_address *contract_pool(const struct contract *it);
+
+/* One order: its request ID and key follow from the number. */
+struct contract_order {
+    char request_id[40];
+    char request_key[REQUEST_KEY_SIZE];
+    char instance[INSTANCE_NAME_SIZE];
+    char progress[256];
+};
+struct contract_order contract_order(int number);
+
+/* Each sends one call, and returns the kind of its answer. */
+enum error_kind contract_create_once(struct contract *it, struct contract_order *order);
+enum error_kind contract_remove_once(struct contract *it, struct contract_order *order);
+enum error_kind contract_cancel_once(struct contract *it, struct contract_order *order);
+enum error_kind contract_list(struct contract *it);
+enum error_kind contract_look(struct contract *it, const char *machine);
+enum error_kind contract_inspect(struct contract *it);
+
+/* As the broker: repeats until the answer is definite.  A throttled, transient or unknown answer is
+   repeated after half a minute, ten times at most. */
+typedef enum error_kind (*contract_fn)(struct contract *it, struct contract_order *order);
+enum error_kind contract_carry_out(struct contract *it, contract_fn send,
+                                   struct contract_order *order);
+
+/* The machine of the last list that was not there at the beginning; NULL: none. */
+const struct instance *contract_new_machine(const struct contract *it);
+const struct instance *contract_find(const struct contract *it, const char *name);
+
+/* Wanted and running machines, by the simulator. */
+int contract_wanted(const struct contract *it);
+int contract_running(const struct contract *it);

@@ -38,9 +38,12 @@ static void on_removed(struct azure_call *call, const struct http_answer *answer
 
     (void)body;
     if (err) {
+        if (err->kind == ERROR_CONFLICT) /* an operation is under way, and nothing happened */
+            err->kind = ERROR_TRANSIENT;
         azure_call_fail(call, err);
         return;
     }
+    azure_memory_leaves(azure_memory_of(call), call->instance, loop_now(call->azure->world->loop));
     azure_read_operation(answer, operation);
     azure_call_finish(call, NULL, operation);
 }
@@ -86,10 +89,14 @@ static void on_machine(struct azure_call *call, const struct http_answer *answer
         !text_equal(machine.name, call->instance))
         error_set(&why, ERROR_CORRUPT, "asked for %.100s, got %.100s", call->instance,
                   machine.name);
-    if (err || why.kind != ERROR_NONE)
+    if (err || why.kind != ERROR_NONE) {
         azure_call_fail(call, err ?: &why);
-    else
-        use_machine(call, &machine, listed);
+        return;
+    }
+    if (call->looked && machine.state == INSTANCE_RUNNING &&
+        azure_memory_is_leaving(azure_memory_of(call), machine.name))
+        machine.state = INSTANCE_DELETING;
+    use_machine(call, &machine, listed);
 }
 
 static void read_machine(struct azure_call *call)
@@ -154,6 +161,7 @@ static void azure_close(struct provider *provider)
         azure_call_free(azure->first);
     token_cache_free(azure->token);
     map_free(azure->listed);
+    map_free(azure->memories);
     mem_free(azure->base);
     mem_free(azure);
 }
@@ -180,6 +188,7 @@ static struct provider *azure_open(struct world *world, const struct provider_ac
     azure->token = token;
     azure->growth = growth_new();
     azure->listed = map_new(mem_free);
+    azure->memories = map_new(azure_memory_free);
     azure->base = text_format("%.*s%s", (int)length, endpoint, path);
     azure->account = account;
     return &azure->provider;

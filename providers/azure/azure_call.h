@@ -12,6 +12,7 @@
 #include "base/world/pages.h"
 #include "providers/azure/azure.h"
 #include "providers/azure/azure_machine.h"
+#include "providers/azure/azure_memory.h"
 #include "providers/azure/azure_pool.h"
 #include "providers/common/growth.h"
 
@@ -25,6 +26,7 @@ struct azure {
     struct token_cache *token;
     struct growth *growth; /* a place for each managed cluster; NULL: closing */
     struct map *listed;    /* name -> what AKS calls the machine, where that is another name */
+    struct map *memories;  /* URL of the pool -> struct azure_memory */
     char *base;            /* ".../subscriptions/S" */
     const struct azure_account *account;
     struct azure_call *first;
@@ -88,6 +90,7 @@ struct azure_call {
     int64_t seen; /* machines of the pages before */
     struct pages pages;
     json_t *pool; /* the agent pool */
+    int64_t asked_ms;
 };
 
 /* A call of a verb on the pool.  The caller sets its callback, and sends. */
@@ -125,6 +128,8 @@ void azure_read_operation(const struct http_answer *answer, char out[AZURE_OPERA
    host; NULL: this was the last. */
 int azure_read_page(struct azure_call *call, const json_t *body, const char **ret_next,
                     struct error *err) __attribute__((warn_unused_result));
+struct azure_memory *azure_memory_of(const struct azure_call *call)
+    __attribute__((returns_nonnull));
 /* What AKS calls the machine. */
 const char *azure_listed_name(const struct azure *azure, const char *name);
 

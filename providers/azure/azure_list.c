@@ -1,15 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The list of an agent pool: the machines, page by page, and at the end the pool itself, which says
- * whether AKS was asked for more machines than it has, and why they did not come.
+ * The list of an agent pool: first the pool itself, which says whether an operation runs, how many
+ * machines AKS was asked for, and why they did not come; then the machines, page by page.
  *
  * The token of a page is "COUNT URL": so many machines came before it.
  */
 #include "base/input/json.h"
 #include "base/url.h"
 #include "providers/azure/azure_call.h"
-#include "providers/azure/azure_errors.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -69,27 +68,29 @@ int azure_read_page(struct azure_call *call, const json_t *body, const char **re
     return 0;
 }
 
-static void on_pool(struct azure_call *call, const struct http_answer *answer, const json_t *body,
-                    struct error *err)
+struct azure_memory *azure_memory_of(const struct azure_call *call)
 {
-    struct error why = { 0 };
-    struct error shortfall = { 0 };
-    struct azure_pool pool;
+    struct azure_memory *memory = map_get(call->azure->memories, call->pool_url);
 
-    (void)answer;
-    if (err || azure_pool_read(body, &pool, &why) < 0) {
-        azure_call_fail(call, err ?: &why);
-        return;
+    if (!memory) {
+        memory = azure_memory_new();
+        map_set(call->azure->memories, call->pool_url, memory);
     }
-    if (pool.is_failed && pool.wanted > call->seen + (int64_t)call->machines.count)
-        azure_error_of_operation(json_at(body, "properties/status/provisioningError"), &shortfall);
+    return memory;
+}
 
-    /* The page outlives the call, which is freed first. */
+/* The page outlives the call, which is freed first. */
+static void finish_page(struct azure_call *call, const char *next, const struct error *shortfall)
+{
+    owned(chars) char *token = next ? text_format("%" PRId64 " %s",
+                                                  call->seen + (int64_t)call->machines.count, next)
+                                    : NULL;
     struct instance *items = call->machines.items;
     const struct instance_page page = {
         .items = items,
         .count = call->machines.count,
-        .shortfall = shortfall.kind == ERROR_NONE ? NULL : &shortfall,
+        .next = token,
+        .shortfall = shortfall,
     };
 
     call->machines.items = NULL;
@@ -97,20 +98,15 @@ static void on_pool(struct azure_call *call, const struct http_answer *answer, c
     mem_free(items);
 }
 
-static void finish_page(struct azure_call *call, const char *next)
+static void finish_list(struct azure_call *call)
 {
-    owned(chars) char *token = text_format("%" PRId64 " %s",
-                                           call->seen + (int64_t)call->machines.count, next);
-    struct instance *items = call->machines.items;
-    const struct instance_page page = {
-        .items = items,
-        .count = call->machines.count,
-        .next = token,
-    };
+    struct azure_memory *memory = azure_memory_of(call);
+    int64_t listed = call->seen + (int64_t)call->machines.count;
+    struct error trouble = memory->trouble;
 
-    call->machines.items = NULL;
-    azure_call_finish(call, &page, "");
-    mem_free(items);
+    azure_memory_end(memory, loop_now(call->azure->world->loop));
+    finish_page(call, NULL,
+                trouble.kind != ERROR_NONE && memory->wanted > listed ? &trouble : NULL);
 }
 
 static void on_machines(struct azure_call *call, const struct http_answer *answer,
@@ -124,13 +120,29 @@ static void on_machines(struct azure_call *call, const struct http_answer *answe
         azure_call_fail(call, err ?: &why);
         return;
     }
-    if (next) {
-        finish_page(call, next);
+    for (size_t i = 0; i < call->machines.count; i++)
+        azure_memory_judge(azure_memory_of(call), &call->machines.items[i]);
+    if (next)
+        finish_page(call, next, NULL);
+    else
+        finish_list(call);
+}
+
+static void on_pool(struct azure_call *call, const struct http_answer *answer, const json_t *body,
+                    struct error *err)
+{
+    struct error why = { 0 };
+    struct azure_pool pool;
+
+    (void)answer;
+    if (err || azure_pool_read(body, &pool, &why) < 0) {
+        azure_call_fail(call, err ?: &why);
         return;
     }
-    owned(chars) char *url = azure_call_url(call, "");
+    owned(chars) char *url = azure_call_url(call, "/machines");
 
-    azure_call_send(call, AZURE_GET_POOL, url, on_pool);
+    azure_memory_begin(azure_memory_of(call), body, &pool, call->asked_ms);
+    azure_call_send(call, AZURE_LIST_MACHINES, url, on_machines);
 }
 
 void azure_list(struct provider *provider, const struct pool_address *pool, const char *page,
@@ -141,13 +153,14 @@ void azure_list(struct provider *provider, const struct pool_address *pool, cons
 
     call->listed = done;
     call->context = context;
+    call->asked_ms = loop_now(call->azure->world->loop);
     if (page) {
         call->seen = strtoll(page, &rest, 10);
         require(*rest == ' '); /* ours */
         azure_call_send(call, AZURE_LIST_MACHINES, rest + 1, on_machines);
         return;
     }
-    owned(chars) char *url = azure_call_url(call, "/machines");
+    owned(chars) char *url = azure_call_url(call, "");
 
-    azure_call_send(call, AZURE_LIST_MACHINES, url, on_machines);
+    azure_call_send(call, AZURE_GET_POOL, url, on_pool);
 }

@@ -10,14 +10,18 @@ static void a_list_is_machines_and_their_pool(void **state)
 {
     static const struct script_step steps[] = {
         TOKEN,
-        GET(MACHINES, "{\"value\":[" TWO "]}"),
         GET(POOL_URL, POOL("Succeeded", "2", "")),
+        GET(MACHINES, "{\"value\":[" TWO "]}"),
     };
+    static const char want[] = "000000 GET " TOKEN_URL "\n"
+                               "000000 GET " POOL_URL "\n"
+                               "000000 GET " MACHINES "\n";
     struct bench bench;
 
     (void)state;
     bench_open(&bench, steps, COUNT_OF(steps));
     assert_int_equal(list(&bench, NULL), ERROR_NONE);
+    assert_string_equal(bench.script->transcript->chars, want);
     assert_int_equal(bench.count, 2);
     assert_string_equal(bench.items[1].name, "aks-gpu-1-vmss000002");
     assert_string_equal(bench.next, "");
@@ -67,8 +71,8 @@ static void when_nothing_is_missing(void **state)
     for (size_t i = 0; i < COUNT_OF(pools); i++) {
         const struct script_step steps[] = {
             TOKEN,
-            GET(MACHINES, "{\"value\":[" TWO "]}"),
             GET(POOL_URL, pools[i]),
+            GET(MACHINES, "{\"value\":[" TWO "]}"),
         };
         struct bench bench;
 
@@ -84,7 +88,7 @@ static void lists_that_are_none(void **state)
 {
     static const struct {
         const char *machines;
-        const char *pool; /* NULL: is not asked for */
+        const char *pool; /* NULL: it is right, and the machines are asked for */
         int pool_status;
         enum error_kind want;
     } rows[] = {
@@ -97,25 +101,73 @@ static void lists_that_are_none(void **state)
         { "{\"value\":[],\"nextLink\":\"/arm/next\"}", NULL, 0, ERROR_CORRUPT },
         { "{\"value\":[],\"nextLink\":\"http://127.0.0.1:9@evil.example/\"}", NULL, 0,
           ERROR_CORRUPT },
-        { "{\"value\":[]}", "{}", 200, ERROR_CORRUPT },
-        { "{\"value\":[]}", BUSY, 500, ERROR_CONFLICT },
-        { "{\"value\":[]}", "", 503, ERROR_TRANSIENT },
+        { NULL, "{}", 200, ERROR_CORRUPT },
+        { NULL, BUSY, 500, ERROR_CONFLICT },
+        { NULL, "", 503, ERROR_TRANSIENT },
     };
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const struct script_step steps[] = {
             TOKEN,
+            ASK(HTTP_GET, POOL_URL, rows[i].pool ? rows[i].pool_status : 200,
+                .answer = rows[i].pool ?: POOL("Succeeded", "2", "")),
             GET(MACHINES, rows[i].machines),
-            ASK(HTTP_GET, POOL_URL, rows[i].pool_status, .answer = rows[i].pool),
         };
         struct bench bench;
 
-        print_message("%s\n", rows[i].machines);
-        bench_open(&bench, steps, rows[i].pool ? 3 : 2);
+        print_message("%s\n", rows[i].machines ?: rows[i].pool);
+        bench_open(&bench, steps, rows[i].pool ? 2 : 3);
         assert_int_equal(list(&bench, NULL), rows[i].want);
         bench_close(&bench);
     }
+}
+
+/* What the API does not tell, its operations do: a machine that is new while one runs is being
+   created, and one whose removal was accepted is leaving. */
+static void states_follow_operations(void **state)
+{
+    static const struct script_step steps[] = {
+        TOKEN,
+        GET(POOL_URL, POOL("Scaling", "2", "")),
+        GET(MACHINES, "{\"value\":[" TWO "]}"),
+        GET(POOL_URL, POOL("Scaling", "3", "")),
+        GET(MACHINES, "{\"value\":[" TWO "," MACHINE("aks-gpu-1-vmss000003", "3", "") "]}"),
+        GET(POOL_URL, POOL("Succeeded", "3", "")),
+        GET(MACHINES, "{\"value\":[" TWO "," MACHINE("aks-gpu-1-vmss000003", "3", "") "]}"),
+        GET(MACHINE_URL, MACHINE("aks-gpu-1-vmss000002", "2", "")),
+        DELETE_STEP,
+        GET(MACHINE_URL, MACHINE("aks-gpu-1-vmss000002", "2", "")),
+        GET(POOL_URL, POOL("Scaling", "2", "")),
+        GET(MACHINES, "{\"value\":[" TWO "," MACHINE("aks-gpu-1-vmss000003", "3", "") "]}"),
+        GET(POOL_URL, POOL("Failed", "2", "")),
+        GET(MACHINES, "{\"value\":[" TWO "," MACHINE("aks-gpu-1-vmss000003", "3", "") "]}"),
+    };
+    static const enum instance_state want[][3] = {
+        { INSTANCE_RUNNING, INSTANCE_RUNNING }, /* nothing is remembered at first */
+        { INSTANCE_RUNNING, INSTANCE_RUNNING, INSTANCE_CREATING },
+        { INSTANCE_RUNNING, INSTANCE_RUNNING, INSTANCE_RUNNING },
+        { INSTANCE_RUNNING, INSTANCE_DELETING, INSTANCE_RUNNING },
+        { INSTANCE_RUNNING, INSTANCE_RUNNING, INSTANCE_RUNNING }, /* the removal failed */
+    };
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench, steps, COUNT_OF(steps));
+    for (size_t i = 0; i < COUNT_OF(want); i++) {
+        if (i == 3) {
+            assert_int_equal(take_away(&bench), ERROR_NONE);
+            provider_look(bench.provider, azure_address(&azure_place), removal.instance, on_look,
+                          &bench);
+            assert_int_equal(answer_of(&bench), ERROR_NONE);
+            assert_int_equal(bench.items[0].state, INSTANCE_DELETING);
+        }
+        loop_run_until(bench.loop, loop_now(bench.loop) + SECOND_MS);
+        assert_int_equal(list(&bench, NULL), ERROR_NONE);
+        for (size_t k = 0; k < bench.count; k++)
+            assert_int_equal(bench.items[k].state, want[i][k]);
+    }
+    bench_close(&bench);
 }
 
 static void a_removal_names_one_machine(void **state)
@@ -204,7 +256,7 @@ static void removals_that_are_refused(void **state)
         enum error_kind fails;
         enum error_kind want;
     } rows[] = {
-        { 409, BUSY, ERROR_NONE, ERROR_CONFLICT },
+        { 409, BUSY, ERROR_NONE, ERROR_TRANSIENT },
         { 404, GONE, ERROR_NONE, ERROR_NOT_FOUND },
         { 500, "", ERROR_NONE, ERROR_UNKNOWN_OUTCOME },
         { 202, "<html>", ERROR_NONE, ERROR_UNKNOWN_OUTCOME },
@@ -269,13 +321,13 @@ static void a_refused_token_is_replaced_once(void **state)
 {
     static const struct script_step steps[] = {
         TOKEN,
-        ASK(HTTP_GET, MACHINES, 401, .answer = ""),
+        ASK(HTTP_GET, POOL_URL, 401, .answer = ""),
         ASK(HTTP_GET, TOKEN_URL, 200,
             .answer = "{\"access_token\":\"two\",\"expires_in\":\"3600\"}"),
-        GET(MACHINES, "{\"value\":[]}"),
-        ASK(HTTP_GET, POOL_URL, 401, .answer = ""),
+        GET(POOL_URL, POOL("Succeeded", "0", "")),
+        ASK(HTTP_GET, MACHINES, 401, .answer = ""),
         TOKEN,
-        ASK(HTTP_GET, POOL_URL, 401, .answer = ""),
+        ASK(HTTP_GET, MACHINES, 401, .answer = ""),
     };
     struct bench bench;
 
@@ -312,6 +364,7 @@ int main(void)
         cmocka_unit_test(pages_and_what_is_missing_of_them),
         cmocka_unit_test(when_nothing_is_missing),
         cmocka_unit_test(lists_that_are_none),
+        cmocka_unit_test(states_follow_operations),
         cmocka_unit_test(a_removal_names_one_machine),
         cmocka_unit_test(a_machine_by_another_name),
         cmocka_unit_test(removals_without_a_request),

@@ -202,7 +202,7 @@ static void writes_wait_for_each_other(void **state)
     provider_remove(bench.provider, azure_address(&azure_place), &removal, on_done, &bench);
     loop_run(bench.loop);
     assert_int_equal(bench.calls, 2);
-    assert_int_equal(bench.err.kind, ERROR_CONFLICT);
+    assert_int_equal(bench.err.kind, ERROR_TRANSIENT);
     assert_string_equal(bench.script->transcript->chars, want);
     bench_close(&bench);
 }

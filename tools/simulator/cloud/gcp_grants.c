@@ -140,14 +140,22 @@ static const char *wrong_claim(const struct simulator *sim, const json_t *claims
     return json_object_size(claims) == 5 ? NULL : "Invalid JWT: a claim is not known";
 }
 
+/* What follows the next dot; "" if there is none. */
+static const char *after_dot(const char *chars)
+{
+    chars += strcspn(chars, ".");
+    return *chars == '.' ? chars + 1 : chars;
+}
+
 static const char *wrong_assertion(const struct simulator *sim, const char *assertion,
                                    const json_t *truth)
 {
+    const char *middle = after_dot(assertion);
+    const char *signature = after_dot(middle);
     size_t header_size = strcspn(assertion, ".");
-    size_t claims_size = strcspn(assertion + header_size + 1, ".");
-    const char *signature = assertion + header_size + claims_size + 2;
+    size_t claims_size = strcspn(middle, ".");
     owned(json) json_t *header = decode_json(assertion, header_size);
-    owned(json) json_t *claims = decode_json(assertion + header_size + 1, claims_size);
+    owned(json) json_t *claims = decode_json(middle, claims_size);
     owned(text) struct text *bytes = decode_part(signature, strlen(signature));
 
     if (!header || !claims || !bytes || !text_equal(json_text_or(header, "alg", ""), "RS256") ||

@@ -116,7 +116,9 @@ static void lists_that_are_none(void **state)
         };
         struct bench bench;
 
-        print_message("%s\n", rows[i].machines ?: rows[i].pool);
+        print_message("%s\n", rows[i].machines ? rows[i].machines
+                              : rows[i].pool   ? rows[i].pool
+                                               : "");
         bench_open(&bench, steps, rows[i].pool ? 2 : 3);
         assert_int_equal(list(&bench, NULL), rows[i].want);
         bench_close(&bench);

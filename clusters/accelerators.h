@@ -32,7 +32,7 @@ struct gpu_facts {
     int64_t replicas;   /* units of nvidia.com/gpu that share one GPU or slice */
     int64_t slices;     /* compute slices, of seven, of one unit of nvidia.com/gpu (MIG strategy
                            "single") */
-    int64_t gigabytes;  /* and its memory */
+    int64_t gigabytes;  /* memory of one unit of nvidia.com/gpu */
     const char *labels; /* the packed labels themselves, borrowed: how many share a slice of a
                            profile; NULL: not known */
 };

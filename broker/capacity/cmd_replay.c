@@ -54,7 +54,7 @@ struct replay_command {
     struct search_setup setup;
     struct service_shape *shape;
     struct engine_law law; /* of an engine that is whole */
-    bool lacks_lengths;    /* those of the demand's rows are its */
+    bool lacks_lengths;    /* no option gives token lengths: those of the demand's rows are used */
     int64_t slots;         /* as asked for */
     int64_t servers;
     int64_t days;

@@ -184,8 +184,8 @@ struct config_guard {
     int64_t in_flight_per_cluster; /* of those that leave one cluster */
     int64_t fresh_ms;              /* older knowledge frees no node */
     int64_t attempts;              /* at creating the machine, before it is given back */
-    int64_t breaker;               /* failed attempts in a row that close a pool; 0: never */
-    int64_t breaker_pause_ms;      /* and for how long */
+    int64_t breaker;               /* failed attempts in a row that close a pool; 0: none do */
+    int64_t breaker_pause_ms;      /* how long it stays closed */
     bool canary;                   /* moves to a pool begin with one node, and double */
 };
 

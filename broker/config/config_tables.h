@@ -61,10 +61,10 @@ struct config_table {
     const char *help;
     const struct setting *settings;
     size_t count;
-    size_t item_size;    /* named sections: of one entry's struct, */
-    size_t name_offset;  /* where in it the name is, */
-    size_t items_offset; /* where in struct config the array of entries is, */
-    size_t count_offset; /* and how many they are */
+    size_t item_size;    /* of one entry's struct; 0: not a named section */
+    size_t name_offset;  /* of the name in that struct */
+    size_t items_offset; /* of the array of entries in struct config */
+    size_t count_offset; /* of the number of entries in struct config */
 
     /* Sections whose entries have keys of their kind; NULL: they have not. */
     settings_kinds_fn kinds;

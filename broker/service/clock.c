@@ -34,8 +34,8 @@ enum {
     DOUBTED_MS = DAY_MS,         /* a jump that the servers' clocks speak against */
     ASKED_MS = 5 * MINUTE_MS,    /* between two questions about that */
     TOLD_MS = HOUR_MS,           /* a jump that was followed stays among the warnings */
-    WRITTEN_MS = 10 * MINUTE_MS, /* between two records, while a node moves; */
-    DRIFT_MS = SECOND_MS,        /* and by how much the clock may be off the last one */
+    WRITTEN_MS = 10 * MINUTE_MS, /* between two records of the clock, while a node moves */
+    DRIFT_MS = SECOND_MS,        /* small steps that make a new record due */
 };
 
 static const char record_kind[] = "clock";
@@ -44,8 +44,8 @@ static const char record_id[] = "wall";
 struct clock {
     struct service *service;
     uint64_t rev;       /* of the record; 0: none */
-    int64_t written_ms; /* the record, in loop time, */
-    int64_t drift_ms;   /* and what has been followed since in small steps */
+    int64_t written_ms; /* when the last record was written, in loop time */
+    int64_t drift_ms;   /* what has been followed since then in small steps */
     int64_t looked_ms;  /* in loop time */
     int64_t away_ms;    /* that counts for no deadline: the machine was started again */
     int64_t jump_ms;    /* by so much the machine's clock is ahead of ours; 0: no jump */

@@ -24,7 +24,7 @@ struct errand {
     enum engine_question question;
     int (*read)(struct walk *walk, const struct errand *errand, const json_t *series,
                 struct error *err);
-    enum engine_column column; /* of those of each instance */
+    enum engine_column column; /* where its counts stand among those of each instance */
 };
 
 struct walk {

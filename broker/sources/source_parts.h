@@ -69,7 +69,7 @@ struct source_kind {
     size_t points_max;        /* of all lines in one request; 0: any number */
     bool is_google;           /* asks with an access token */
     bool is_aws;              /* signs with keys */
-    bool has_histograms;      /* and what engines count: source_measure() */
+    bool has_histograms;      /* it also keeps what engines count: source_measure() */
 
     /* Whether the source still keeps points of that step; NULL: it does. */
     int (*check)(const struct source *source, const struct source_span *span, struct error *err);

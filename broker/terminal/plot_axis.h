@@ -11,11 +11,11 @@
 struct plot_axis {
     double from;
     double to;
-    double step;  /* between marks */
-    size_t below; /* values beyond its ends, */
-    size_t above; /* and the farthest of them */
-    double least;
-    double greatest;
+    double step;     /* between marks */
+    size_t below;    /* values under `from` */
+    size_t above;    /* values over `to` */
+    double least;    /* of the values under `from` */
+    double greatest; /* of the values over `to` */
 };
 
 /* The axis runs from 0 to a round number over the greatest value.  If that is over twice the 99th

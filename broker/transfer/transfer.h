@@ -45,9 +45,9 @@ struct transfer {
                             removal */
     const struct config_pool *source;
     const struct config_pool *target;
-    char node[TRANSFER_NAME_SIZE];          /* the node that leaves, */
-    char node_uid[64];                      /* bound by UID */
-    char instance[INSTANCE_NAME_SIZE];      /* and its machine */
+    char node[TRANSFER_NAME_SIZE];          /* the node that leaves */
+    char node_uid[64];                      /* its UID: a new node of the same name is another */
+    char instance[INSTANCE_NAME_SIZE];      /* its machine */
     char new_instance[INSTANCE_NAME_SIZE];  /* the machine of this attempt; "" before acquire, and
                                                while a cloud that names machines itself has not
                                                listed it */

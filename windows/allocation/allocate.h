@@ -29,8 +29,8 @@ struct allocate_queue {
     const struct service_shape *shape; /* borrowed; NULL: the law that service_cv stands for */
     double scale;
     bool is_each_day;   /* every day of a window meets the target by itself */
-    bool survives_node; /* its waits stay within twice the target when the worst node is lost, */
-    bool survives_zone; /* or the worst zone */
+    bool survives_node; /* its waits stay within twice the target when the worst node is lost */
+    bool survives_zone; /* the same when the worst zone is lost */
 };
 
 struct allocate_cluster { /* of production */

@@ -21,9 +21,9 @@ struct bound {
     int64_t *allowed[DEMAND_CLASSES]; /* late ones, one a span, and one for requests in no span */
     int servers_per_node;
     size_t first; /* the slot that is paid for first: rows begin with it */
-    size_t slots; /* that are paid for */
-    int *levels;  /* numbers of nodes that are looked at, from 0 (moves.h), */
-    size_t width; /* and how many: search_prices() says why so few */
+    size_t slots; /* paid for */
+    int *levels;  /* numbers of nodes that are looked at, from 0 (moves.h) */
+    size_t width; /* how many levels there are: search_prices() says why so few */
     enum demand_class class;
     size_t *span_of_slot; /* one a row; span_count: none that counts */
     double *late;         /* rows of width; infinite where a span cannot bear it */
@@ -31,8 +31,8 @@ struct bound {
     int *nodes;
     double *prices;   /* of a late request, one a span */
     double *used;     /* late ones, one a span */
-    double work_h;    /* server-hours that the plan must have, */
-    double longest_h; /* but for so many for each server withdrawn */
+    double work_h;    /* server-hours that the plan must have */
+    double longest_h; /* the longest service; so much of work_h for each server withdrawn */
     double work_price;
 };
 

@@ -19,8 +19,8 @@ static const double oracle_passes = 50;
 static const double engine_oracle_passes = 22;
 static const double engine_request = 8; /* of an engine, for one of a server */
 static const double windowed_passes = 6;
-static const double limit_passes = 10;        /* moves of whole nodes, */
-static const double limit_server_passes = 90; /* or of servers, where several queues share them */
+static const double limit_passes = 10;        /* where moves are of whole nodes */
+static const double limit_server_passes = 90; /* where they are of servers: queues share nodes */
 static const double judged_passes = 0.25;     /* a run, of those that are judged together */
 
 static const double slot_planned = 0.1; /* of any other plan */

@@ -11,7 +11,7 @@ struct fleet {
     int nodes;
     int gpus_per_node;
     int64_t up_ms;    /* research to production */
-    int64_t down_ms;  /* and back */
+    int64_t down_ms;  /* production to research */
     double evicted_h; /* GPU-hours of research work lost with a node that goes to production */
 };
 

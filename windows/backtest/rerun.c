@@ -18,10 +18,10 @@ struct course {
     bool *tried_late[DEMAND_CLASSES];
     size_t tried_from[DEMAND_CLASSES];
     size_t tried_to[DEMAND_CLASSES];
-    size_t tried_slot; /* moments after this one, */
-    size_t tried_end;  /* up to this one */
+    size_t tried_slot; /* the trial's moments are those after this slot's */
+    size_t tried_end;  /* up to this slot's */
     size_t tried_quiet;
-    size_t tried_last; /* slot that was played */
+    size_t tried_last; /* slot that the trial played */
     struct moment *tried;
 };
 
@@ -39,11 +39,11 @@ struct rerun {
     struct rerun_change change; /* that is tried, or was last */
     bool has_low;
     int64_t late_high;   /* of the plan, in all spans */
-    int64_t tried_added; /* what a trial adds so far, of both classes, */
-    int64_t tried_high;  /* and of the high one */
+    int64_t tried_added; /* late requests that a trial adds so far, of both classes */
+    int64_t tried_high;  /* those of the high class */
     int64_t limit;
-    uint64_t kept;     /* how often something was kept, */
-    uint64_t *changed; /* and the last time that it changed a slot */
+    uint64_t kept;     /* how many trials were kept */
+    uint64_t *changed; /* the count of trials kept, when a slot last changed; one a slot */
 };
 
 static int servers_at(const struct rerun *rerun, size_t slot)

@@ -49,8 +49,8 @@ struct conformal {
     size_t days_seen;                    /* days of all scores so far, forgotten ones included */
     double target;                       /* share of misses that is asked for, under a half */
     double alpha;                        /* in use */
-    double expected;                     /* days whose distances stand beside the scores, */
-    double expected_squares;             /* and the mean of their squares */
+    double expected;         /* days of conformal_expect(), known before there are scores */
+    double expected_squares; /* variance of logarithms between those days */
 };
 
 void conformal_init(struct conformal *conformal, double target);

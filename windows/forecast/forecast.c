@@ -42,13 +42,13 @@ struct entry {
 struct rolling {
     const struct forecast_setup *setup;
     struct forecast *forecast;
-    ARRAY(struct entry) entries;                               /* in the order of time */
-    size_t oldest;                                             /* that is not learned */
-    double misses[BOUNDS];                                     /* that the bounds may have, */
-    struct conformal_misses adapted[FORECAST_METHODS][BOUNDS]; /* and those in use */
+    ARRAY(struct entry) entries; /* in the order of time */
+    size_t oldest;               /* that is not learned */
+    double misses[BOUNDS];       /* share of misses that each bound may have */
+    struct conformal_misses adapted[FORECAST_METHODS][BOUNDS]; /* the shares in use */
     struct conformal conformal[FORECAST_METHODS];
-    double uppers[FORECAST_METHODS][BOUNDS];              /* of the next scores at the origin, */
-    enum conformal_basis bases[FORECAST_METHODS][BOUNDS]; /* and what they rest on */
+    double uppers[FORECAST_METHODS][BOUNDS];              /* of the next scores at the origin */
+    enum conformal_basis bases[FORECAST_METHODS][BOUNDS]; /* what those bounds rest on */
     double loss[FORECAST_METHODS];
     size_t scored;
     struct peak peak;

@@ -41,8 +41,8 @@ struct offered_moment {
 };
 
 struct offered {
-    struct offered_moment before; /* when the slot begins, */
-    struct offered_moment after;  /* and ends */
+    struct offered_moment before; /* when the slot begins */
+    struct offered_moment after;  /* when the slot ends */
     size_t most;                  /* never more than this were busy at once in it */
     uint32_t came[OFFERED_PARTS];
     uint32_t went[OFFERED_PARTS];

@@ -76,8 +76,8 @@ static double first_state(const struct engine_station *station, double replicas,
 struct ladder {
     const struct engine_station *station;
     double replicas;
-    double full; /* running in each replica, */
-    double more; /* and in so many one more */
+    double full; /* requests that run in each replica */
+    double more; /* replicas in which one more runs */
     double less; /* a replica's rates with `full` and with one more */
     double next;
 };

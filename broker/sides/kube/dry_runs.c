@@ -21,7 +21,7 @@ struct view {
     bool is_looked_at;
     bool knows_dry_runs;
     int reads_to_come;
-    bool sees_evictions; /* or we were not told */
+    bool sees_evictions; /* also true when the cluster did not say */
 };
 
 struct inquiry {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The kinds of provider that there are.  A new kind is a file of its own and a row in kinds.c; its
- * settings, and how it is read, checked and documented, follow from its tables.
+ * The kinds of provider that there are.  A new kind is a file of its own and a row in kinds.c.
+ * From the tables of that file follow its settings, and how they are read, checked and documented.
  *
  * kinds.c holds the table and nothing else, so that a test program can link a table of its own.
  */

@@ -43,7 +43,8 @@ struct said_keys {
     const char *ends;
 };
 
-/* The keys must be whole, and must be good for some time yet when they come. */
+/* A lease with the keys of an answer.  The keys must be whole; aws_login.c sees to it that they are
+   good for some time yet. */
 static int make_lease(const struct said_keys *said, struct aws_lease *ret_lease, struct error *err)
 {
     struct aws_lease lease = { 0 };
@@ -130,7 +131,8 @@ int aws_answer_sts(const struct http_answer *answer, struct aws_lease *ret_lease
     return result;
 }
 
-/* The same JSON from an agent and a metadata server; the latter may answer 200 with a failure. */
+/* Reads the JSON that an agent and a metadata server write alike.  A metadata server may answer a
+   failure with status 200. */
 static int read_keys(const struct http_answer *answer, struct aws_lease *ret_lease,
                      struct error *err)
 {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Some codes can only mean the clock.  Others mean it when the clocks are far enough apart, and a
- * wrong key otherwise.
+ * Some codes can only mean a wrong clock.  Others mean it when the clocks are far enough apart;
+ * otherwise they mean a wrong key.
  */
 #include "providers/aws/aws_clock.h"
 
@@ -14,7 +14,7 @@
 
 static const struct {
     const char *code;
-    int64_t apart_ms; /* at least, to be believed */
+    int64_t apart_ms; /* the code is believed when the clocks are this far apart */
 } codes[] = {
     { "RequestTimeTooSkewed", 10 * SECOND_MS },
     { "RequestExpired", 10 * SECOND_MS },

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * By how much AWS's clock is ahead of ours.  Signatures hold for some minutes; a machine whose
- * clock is further off is refused, and the refusal tells the time.
+ * By how much AWS's clock is ahead of ours.  Signatures hold for some minutes.  The requests of a
+ * machine whose clock is further off are refused, and the refusal tells the right time.
  */
 #pragma once
 

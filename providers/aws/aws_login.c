@@ -15,7 +15,7 @@
 enum {
     FRESH_MS = 5 * MINUTE_MS,
     USABLE_MS = 30 * SECOND_MS,
-    RETRY_MS = 10 * SECOND_MS, /* between attempts to replace keys that can still be used */
+    RETRY_MS = 10 * SECOND_MS, /* time between attempts to replace keys that can still be used */
     STS_TIMEOUT_MS = 10 * SECOND_MS,
     LOCAL_TIMEOUT_MS = 2 * SECOND_MS,
     ANSWER_LIMIT = 256 * 1024,
@@ -26,15 +26,15 @@ struct aws_login {
     struct aws_account account;
     struct aws_clock clock;
 
-    struct aws_lease lease; /* no id: none */
+    struct aws_lease lease; /* without keys.id there is none */
     int64_t ends_ms;        /* by the loop's clock; 0: never */
     int64_t next_try_ms;
 
-    struct aws_chain chain; /* walked now; empty: none is */
+    struct aws_chain chain; /* the chain that is walked now; empty: none is */
     size_t at;
     struct aws_lease next;
     struct aws_metadata_talk talk;
-    bool is_corrected; /* the clock, by this walk */
+    bool is_corrected; /* this walk has corrected the clock */
     struct http_exchange *exchange;
     struct timer *timer;
     struct aws_waiter *first;

@@ -35,5 +35,5 @@ void aws_login_forget(struct aws_login *login, struct aws_waiter *waiter);
    others: they never end. */
 bool aws_login_reject(struct aws_login *login, const char *id);
 
-/* For all that is signed with its keys. */
+/* The clock for all requests that are signed with these keys. */
 struct aws_clock *aws_login_clock(struct aws_login *login);

@@ -99,7 +99,8 @@ static bool is_piece(struct piece piece, const char *chars)
     return strlen(chars) == piece.length && strncmp(piece.chars, chars, piece.length) == 0;
 }
 
-/* "[profile NAME]" in the config file, "[NAME]" in the other and for the default. */
+/* Whether the section is the profile's: "[profile NAME]" in the config file, which may write
+   "[default]" for the default profile; "[NAME]" in the credentials file. */
 static bool is_section(struct piece section, const char *name, bool is_config)
 {
     static const char word[] = "profile";
@@ -133,7 +134,8 @@ static void take_value(struct aws_profile *profile, struct piece name, struct pi
             *fields[i].field = text_format("%.*s", (int)value.length, value.chars);
 }
 
-/* Adds the profile's unknown members from the file; whether the file has the profile. */
+/* Sets those members of the profile that are still unknown from the file.  True: the file has the
+   profile. */
 static bool read_profile(const struct text *file, const char *name, bool is_config,
                          struct aws_profile *profile)
 {

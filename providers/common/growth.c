@@ -18,18 +18,19 @@ enum { REQUEST_ID_SIZE = 64 };
 /* An order that this process planned.  It is forgotten when its answer is definite. */
 struct growth_plan {
     char request_id[REQUEST_ID_SIZE];
-    char sender[REQUEST_ID_SIZE]; /* whose number it was sent in; "": not sent */
+    char sender[REQUEST_ID_SIZE]; /* the order, this or another, whose request it went in; "": not
+                                     sent */
     int64_t wanted;
     bool is_void; /* another order found that this one is not next: it must plan again */
 };
 
-/* What is ordered of one size. */
+/* The orders for one size. */
 struct growth_pool {
     ARRAY(struct growth_plan) plans;
 };
 
 struct growth_place {
-    struct growth_turn *first; /* has its turn */
+    struct growth_turn *first; /* the one that has its turn */
     struct map *pools;
 };
 
@@ -40,7 +41,7 @@ struct growth {
 struct number_plan {
     int64_t from;
     int64_t to;
-    const char *version; /* within the progress; "": none */
+    const char *version; /* points into the progress; "": none */
 };
 
 static void free_pool(void *context)
@@ -177,7 +178,8 @@ static bool is_sent(const struct growth_plan *plan)
     return plan->sender[0] != '\0';
 }
 
-/* Follows on all that is planned here and not sent yet. */
+/* Plans one machine more than the pool has and than the other orders of this place plan that are
+   not sent yet. */
 static enum growth_verdict plan_growth(struct growth_turn *turn, const struct growth_size *size,
                                        char ret_progress[GROWTH_PROGRESS_SIZE])
 {
@@ -198,8 +200,8 @@ static enum growth_verdict plan_growth(struct growth_turn *turn, const struct gr
     return plan(size, from, from + 1, ret_progress);
 }
 
-/* The order's own plan is too high or too low.  An order below it that was abandoned would keep it
-   there: all that are not sent must plan again. */
+/* Called when the order's own plan is too high or too low.  An abandoned order with a lower plan
+   would keep it so: all orders that are not sent must plan again. */
 static enum growth_verdict plan_again(struct growth_turn *turn, const struct growth_size *size,
                                       char ret_progress[GROWTH_PROGRESS_SIZE])
 {
@@ -223,7 +225,8 @@ static const struct growth_plan *waiting_plan(const struct growth_turn *turn, in
     return NULL;
 }
 
-/* The number for this order and for those right after it that wait. */
+/* The number to ask for: for this order, and for waiting orders whose plans follow right after its
+   own. */
 static enum growth_verdict send_growth(struct growth_turn *turn, int64_t from, int64_t *ret_wanted)
 {
     int64_t wanted = from + 1;

@@ -104,7 +104,7 @@ static int read_members(const json_t *file, struct gcp_credentials *credentials,
     return 0;
 }
 
-/* How a file or a URL writes the other issuer's token. */
+/* Reads how the other issuer's token is written in its file or at its URL. */
 static int read_format(const json_t *file, struct gcp_credentials *credentials, struct error *err)
 {
     static const char path[] = "credential_source/format";
@@ -217,7 +217,7 @@ static const char *environment(const char *name)
     return value && value[0] ? value : NULL;
 }
 
-/* Of gcloud's own login; NULL: there is no home. */
+/* The path of the file of gcloud's own login; NULL: there is no home directory. */
 static char *usual_path(void)
 {
     const char *folder = environment("CLOUDSDK_CONFIG");

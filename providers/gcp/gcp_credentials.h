@@ -3,8 +3,8 @@
  *
  * Where access to Google comes from, in the order of Google's own clients: the file that the
  * configuration names, $GOOGLE_APPLICATION_CREDENTIALS, the file of `gcloud auth
- * application-default login`, the metadata server.  A configuration that names a metadata server
- * means that one.
+ * application-default login`, the metadata server.  If the configuration names a metadata server
+ * and no file, only that server is asked.
  */
 #pragma once
 
@@ -43,9 +43,10 @@ struct gcp_credentials {
 
     char *audience;
     char *subject_type;
-    char *subject_file; /* one of the two */
+    char *subject_file; /* this or subject_url is set */
     char *subject_url;
-    char *subject_field; /* of a JSON object; NULL: the text itself is the token */
+    char *subject_field; /* the member of a JSON object that has the token; NULL: the whole text is
+                            the token */
     struct {
         char *name;
         char *value;

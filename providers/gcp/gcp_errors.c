@@ -31,7 +31,7 @@ struct row {
 enum { RESERVATION_RETRY_MS = 20000, READY_RETRY_MS = 60000, RATE_RETRY_MS = 1000 };
 
 static const struct row rows[] = {
-    /* Our reservation is full, as it is for a while after a removal. */
+    /* Our reservation is full.  After a removal it stays so for a while. */
     { NULL, "eservation", "does not have available resources", ERROR_NO_CAPACITY,
       RESERVATION_RETRY_MS },
     { NULL, "No available resources in specified reservations", NULL, ERROR_NO_CAPACITY,
@@ -39,7 +39,7 @@ static const struct row rows[] = {
     { NULL, "eservations", "fully consumed", ERROR_NO_CAPACITY, RESERVATION_RETRY_MS },
     { NULL, "it requires reservation to be in READY state", NULL, ERROR_TRANSIENT, READY_RETRY_MS },
 
-    /* The pool names a reservation that cannot fit it. */
+    /* The pool names a reservation that it cannot use. */
     { NULL, "pecified reservation", "not exist", ERROR_INVALID, 0 },
     { NULL, "Could not find the given reservation", NULL, ERROR_INVALID, 0 },
     { NULL, "is incorrect for the requested resources", NULL, ERROR_INVALID, 0 },
@@ -53,7 +53,7 @@ static const struct row rows[] = {
     { "resource_availability", NULL, NULL, ERROR_NO_CAPACITY, 0 },
     { NULL, "does not currently have sufficient capacity", NULL, ERROR_NO_CAPACITY, 0 },
 
-    /* Rates before quotas: their names hold each other. */
+    /* Rates come before quotas: the name of the one may contain that of the other. */
     { "rateLimitExceeded", NULL, NULL, ERROR_THROTTLED, RATE_RETRY_MS },
     { "userRateLimitExceeded", NULL, NULL, ERROR_THROTTLED, RATE_RETRY_MS },
     { "RATE_LIMIT_EXCEEDED", NULL, NULL, ERROR_THROTTLED, RATE_RETRY_MS },

@@ -270,7 +270,8 @@ static int read_token(const json_t *body, const char **ret_access, int64_t *ret_
     return 0;
 }
 
-/* The end is a time of Google's clock: ours may differ, and then what was asked for counts. */
+/* The answer tells the end by Google's clock, and ours may differ: a life that cannot be is an
+   error. */
 static int read_impersonated(const json_t *body, struct wall_time now, const char **ret_access,
                              int64_t *ret_life_ms, struct error *err)
 {

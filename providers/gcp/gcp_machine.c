@@ -54,7 +54,7 @@ static enum instance_state state_of(const char *action, const char *status)
     return is_coming ? INSTANCE_CREATING : INSTANCE_OTHER;
 }
 
-/* An error of an attempt counts only while the machine has not come up since. */
+/* Whether the machine has come up: then an error of an attempt to create it no longer counts. */
 static bool is_past_staging(const char *status)
 {
     return status[0] != '\0' && !text_equal(status, "PROVISIONING") &&
@@ -89,7 +89,7 @@ int gcp_read_member(const json_t *item, struct instance *ret_instance, struct er
     return 0;
 }
 
-/* Only a known status means that it runs, or will run. */
+/* Only a known status means that the machine runs or will run. */
 static enum instance_state state_of_status(const char *status)
 {
     if (text_equal(status, "RUNNING"))

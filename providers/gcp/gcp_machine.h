@@ -11,11 +11,11 @@
 
 #include <jansson.h>
 
-/* One of "managedInstances".  -1 and ERROR_CORRUPT; then ret_instance is not to be used. */
+/* Reads one of "managedInstances".  After -1 (ERROR_CORRUPT), ret_instance must not be used. */
 int gcp_read_member(const json_t *item, struct instance *ret_instance, struct error *err)
     __attribute__((warn_unused_result));
 
-/* The answer to instances.get; likewise. */
+/* Reads the answer to instances.get.  After -1 (ERROR_CORRUPT), ret_instance must not be used. */
 int gcp_read_machine(const json_t *body, struct instance *ret_instance, struct error *err)
     __attribute__((warn_unused_result));
 

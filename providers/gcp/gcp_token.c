@@ -15,7 +15,7 @@ enum {
     WAITER_LIMIT = 1024,
     FRESH_MS = 5 * MINUTE_MS,
     USABLE_MS = 30 * SECOND_MS,
-    RETRY_MS = 10 * SECOND_MS, /* between attempts to replace a token that can still be used */
+    RETRY_MS = 10 * SECOND_MS, /* time between attempts to replace a token that can still be used */
     FETCH_TIMEOUT_MS = 10 * SECOND_MS,
 };
 
@@ -27,7 +27,7 @@ struct gcp_token {
     int64_t ends_ms;
     int64_t next_try_ms;
 
-    struct gcp_talk talk; /* of the fetch */
+    struct gcp_talk talk; /* how far the fetch has come */
     struct http_exchange *fetch;
     int64_t asked_ms; /* loop time of its last exchange */
     struct timer *deliver;

@@ -16,7 +16,8 @@
 /* Rows of each of their option tables. */
 #define ALLOCATE_INPUT_OPTIONS                                                                     \
     { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip (required)", false },                 \
-        { "from", 0, "FILE", "the same: what `sluice snapshot` wrote", false },                    \
+        { "from", 0, "FILE", "arrivals that `sluice snapshot` wrote, instead of --demand",         \
+          false },                                                                                 \
         { "days", 0, "N", "plan from the last N days of the file (default 7)", false },            \
         { "scale-up", 0, "X", "arrivals are multiplied by this, on top of each queue's scale_up",  \
           false },                                                                                 \
@@ -26,10 +27,10 @@
           true },                                                                                  \
         { "seeds", 0, "N", "repetitions, of which the worst counts (default 8)", false },          \
         { "seed", 0, "N", "where the random numbers begin (default 1)", false },                   \
-        { "percentile", 0, "P", "instead of each queue's own", false },                            \
-        { "slo", 0, "pooled|each-day", "instead of each queue's own", false },                     \
+        { "percentile", 0, "P", "for every queue, instead of its own", false },                    \
+        { "slo", 0, "pooled|each-day", "for every queue, instead of its own", false },             \
         { "lose", 0, "node|zone",                                                                  \
-          "every queue keeps within twice its target when the worst one is lost", true },          \
+          "every queue keeps within twice its target when the worst node or zone is lost", true }, \
         DEMAND_INPUT_OPTIONS,                                                                      \
     {                                                                                              \
         "threads", 0, "N", "threads (default 2); the answer does not depend on it", false          \

@@ -24,11 +24,11 @@ enum { SCHEDULE_LIMIT = 1 << 20, HEADER_LIMIT = 1 << 16 };
 
 const struct command_option allocate_options[] = {
     ALLOCATE_INPUT_OPTIONS,
-    { "window", 0, "WINDOW", "this one only", false },
+    { "window", 0, "WINDOW", "this window only", false },
     { "saturate", 0, NULL, "spend what the reservations have left on the thinnest cushions",
       false },
     { "estimate", 0, NULL,
-      "closed form only: in moments, good to a few per cent, not confirmed by a replay", false },
+      "closed form only: quick, good to a few per cent, not confirmed by a replay", false },
     { "forecast", 0, NULL, "plan for next week's upper bound (sluice forecast), not for last week",
       false },
     { "attainment", 0, "P",
@@ -38,7 +38,7 @@ const struct command_option allocate_options[] = {
     FORECASTS_OPTIONS,
     { "out", 0, "DIR", "folder of the schedules, instead of the configuration's", false },
     { "shard", 0, "I/N", "search this part of N only, into a file below --out", false },
-    { "merge", 0, "DIR", "join the shards that lie there to the whole plan", false },
+    { "merge", 0, "DIR", "make the whole plan of the shards in this folder", false },
     { "check", 0, NULL, "write nothing; exit with 2 when a file would change", false },
     { 0 },
 };

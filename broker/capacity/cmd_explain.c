@@ -19,8 +19,8 @@
 
 const struct command_option explain_options[] = {
     ALLOCATE_INPUT_OPTIONS,
-    { "window", 0, "WINDOW", "of a workload: in this one only, which is quicker", false },
-    { "saturate", 0, NULL, "as the plan was made", false },
+    { "window", 0, "WINDOW", "explain a workload in this window only, which is quicker", false },
+    { "saturate", 0, NULL, "the plan was made with --saturate", false },
     { 0 },
 };
 

@@ -17,14 +17,14 @@
 enum { STEP_MS = 15 * SECOND_MS, SLOTS_MOST = 4096 };
 
 const struct command_option profile_options[] = {
-    { "engine", 0, "vllm|sglang|tgi|dynamo", "whose names it counts by (default: the queue's)",
-      false },
+    { "engine", 0, "vllm|sglang|tgi|dynamo",
+      "the engine whose names of metrics it uses (default: the queue's)", false },
     { "prometheus", 0, "URL", "where to ask (default: the queue's source)", false },
     { "selector", 0, "MATCHERS", "labels of the engine's series (default: the queue's)", false },
     { "since", 0, "DURATION", "how far back from the end (default 1d)", false },
     { "to", 0, "TIME", "the end (RFC 3339; default: now)", false },
-    { "slots", 0, "N", "requests that run at once, as the engine was started: --max-num-seqs",
-      false },
+    { "slots", 0, "N",
+      "requests that run at once: --max-num-seqs, with which the engine was started", false },
     { 0 },
 };
 

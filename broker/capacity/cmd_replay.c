@@ -23,14 +23,13 @@
 const struct command_option replay_options[] = {
     { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip (required)", false },
     { "queue", 'q', "NAME", "the queue, where the file has several", false },
-    { "servers", 0, "N", "servers, each for one request at a time; or replicas (required)", false },
+    { "servers", 0, "N",
+      "servers, each for one request at a time, or replicas of an engine (required)", false },
     { "service", 0, "DURATION",
-      "mean time of one service (required); with --slots that of a request in a full batch",
-      false },
+      "mean time of one service (required); with --slots: of a request in a full batch", false },
     { "service-cv", 0, "V",
-      "its standard deviation over its mean (default 1: exponential); of an engine that of "
-      "answers' "
-      "lengths",
+      "standard deviation of service times over their mean (default 1: exponential); for an "
+      "engine, of the lengths of answers",
       false },
     ENGINE_OPTIONS,
     { "scale", 0, "X", "arrivals are multiplied by this (default 1)", false },
@@ -43,9 +42,11 @@ const struct command_option replay_options[] = {
       false },
     { "itl-target", 0, "DURATION",
       "engine: count the requests whose later tokens take longer than this on average", false },
-    { "percentile", 0, "P", "also the wait that P of 100 do not exceed (default 98)", false },
+    { "percentile", 0, "P", "also show the wait that P of 100 requests do not exceed (default 98)",
+      false },
     DEMAND_INPUT_OPTIONS,
-    { "time-zone", 0, "ZONE", "of times in the file that have no offset (default UTC)", false },
+    { "time-zone", 0, "ZONE", "the zone of times in the file that have no offset (default UTC)",
+      false },
     { 0 },
 };
 

@@ -16,17 +16,18 @@
 
 const struct command_option whatif_options[] = {
     ALLOCATE_INPUT_OPTIONS,
-    { "lose-zone", 0, "ZONE", "its nodes are gone", false },
-    { "traffic", 0, "X", "all arrivals are multiplied by this", false },
-    { "reservation", 0, "NAME=N", "it has N nodes; +N more or -N fewer with a sign", true },
+    { "lose-zone", 0, "ZONE", "suppose that this zone's nodes are gone", false },
+    { "traffic", 0, "X", "suppose that all arrivals are multiplied by this", false },
+    { "reservation", 0, "NAME=N", "suppose that it has N nodes; +N: N more; -N: N fewer", true },
     { "engine", 0, "QUEUE.KEY=V",
-      "a key of its engine in sluice.yaml is V, or multiplied with x1.5; KEY times: all its times",
+      "suppose that KEY of the queue's engine is V, or is multiplied, as by x1.5; the KEY `times` "
+      "stands for all times of the engine",
       true },
-    { "without", 0, "WORKLOAD", "it is not there any more", false },
-    { "window", 0, "WINDOW", "this one only", false },
-    { "saturate", 0, NULL, "as allocate does", false },
+    { "without", 0, "WORKLOAD", "suppose that this workload is gone", false },
+    { "window", 0, "WINDOW", "this window only", false },
+    { "saturate", 0, NULL, "plan with --saturate, as sluice allocate does", false },
     { "estimate", 0, NULL,
-      "closed form only: in moments, good to a few per cent, not confirmed by a replay", false },
+      "closed form only: quick, good to a few per cent, not confirmed by a replay", false },
     { 0 },
 };
 

@@ -18,14 +18,16 @@
 #include <stdlib.h>
 
 const struct command_option windows_options[] = {
-    { "at", 0, "TIME", "which window is in force then (RFC 3339, with Z or an offset)", false },
+    { "at", 0, "TIME", "show the window in force at that time (RFC 3339, with Z or an offset)",
+      false },
     { "check-year", 0, "YEAR", "count the minutes of each window in that year", false },
     { "suggest", 0, NULL, "propose the windows that fit a demand best (with --demand)", false },
     { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip", false },
-    { "begin", 0, "TIME", "when a log began whose times count from there", false },
+    { "begin", 0, "TIME", "when the log began, if its times count from there", false },
     { "count", 0, "K", "propose at most K windows (2 to 24, default 5)", false },
     { "shortest", 0, "DURATION", "propose none shorter than this (default 1h)", false },
-    { "zone", 0, "NAME", "the default five windows in this zone; no configuration is read", false },
+    { "zone", 0, "NAME", "show the default five windows in this zone; read no configuration",
+      false },
     { 0 },
 };
 

@@ -13,15 +13,18 @@
 #define ENGINE_OPTIONS                                                                             \
     { "slots", 0, "N", "requests that run at once in one replica: an engine's max_num_seqs",       \
       false },                                                                                     \
-        { "iteration", 0, "DURATION", "engine: of one iteration, as 10ms", false },                \
-        { "iteration-per-request", 0, "DURATION", "and so much more for each that runs: 250us",    \
+        { "iteration", 0, "DURATION", "engine: time of one iteration, as 10ms", false },           \
+        { "iteration-per-request", 0, "DURATION", "time that each running request adds: 250us",    \
           false },                                                                                 \
-        { "prefill-per-token", 0, "DURATION", "and for each token of a prompt: 20us", false },     \
+        { "prefill-per-token", 0, "DURATION", "time of each token of a prompt: 20us", false },     \
         { "tokens-in", 0, "N", "mean length of a prompt", false },                                 \
         { "tokens-out", 0, "N", "mean length of an answer", false },                               \
-        { "kv-tokens", 0, "N", "that the cache holds (default: no limit)", false },                \
+        { "kv-tokens", 0, "N", "tokens that the cache holds (default: no limit)", false },         \
     {                                                                                              \
-        "router", 0, "NAME", "least-outstanding (default), random, round-robin or central", false  \
+        "router", 0, "NAME",                                                                       \
+            "how replicas get requests: least-outstanding (default), random, round-robin, "        \
+            "central",                                                                             \
+            false                                                                                  \
     }
 
 /* Scalars only: the table of lengths is empty.  NULL, and no error, if no option of an engine is

@@ -13,7 +13,7 @@
 const struct command_option freeze_options[] = {
     { "cluster", 0, "CLUSTER", "only this cluster (default: all)", false },
     { "until", 0, "TIME", "RFC 3339 time at which it ends by itself", false },
-    { "for", 0, "DURATION", "or how long it lasts", false },
+    { "for", 0, "DURATION", "how long it lasts, instead of --until", false },
     { "reason", 0, "TEXT", "why; shown in the status", false },
     { 0 },
 };

@@ -12,7 +12,8 @@
 
 const struct command_option hold_options[] = {
     { "until", 0, "TIME", "RFC 3339 time until which the node is wanted", false },
-    { "for", 0, "DURATION", "or how much later than its departure it should leave", false },
+    { "for", 0, "DURATION", "how much later than planned the node should leave, instead of --until",
+      false },
     { "reason", 0, "TEXT", "why; shown on the departure board", false },
     { 0 },
 };

@@ -27,10 +27,10 @@ const struct command_option reclaim_options[] = {
       false },
     { "reason", 0, "TEXT", "why; written to the journal", false },
     { "dry-run", 0, NULL, "say what it would take and cost, do nothing", false },
-    { "new", 0, NULL, "one more, though the same reclaim is under way", false },
+    { "new", 0, NULL, "reclaim once more, though the same reclaim is under way", false },
     { "key", 0, "KEY", "names this order, so that a script may repeat it (default: a new one)",
       false },
-    { "all", 0, NULL, "list: those that are over as well", false },
+    { "all", 0, NULL, "list also reclaims that are over", false },
     { "yes", 'y', NULL, "do not ask for confirmation on a terminal", false },
     { 0 },
 };

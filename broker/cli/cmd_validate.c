@@ -23,7 +23,8 @@
 #include <string.h>
 
 const struct command_option validate_options[] = {
-    { "offline", 0, NULL, "read no kubeconfig and no credentials: where they are not", false },
+    { "offline", 0, NULL, "read no kubeconfig and no credentials, for machines that have none",
+      false },
     { "live", 0, NULL, "also ask clusters, clouds and sources, five seconds at most", false },
     { 0 },
 };

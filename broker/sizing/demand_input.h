@@ -15,7 +15,7 @@
 #define DEMAND_INPUT_OPTIONS                                                                       \
     { "gaps", 0, "FILE", "CSV of times about which nothing is known", false },                     \
         { "begin", 0, "TIME",                                                                      \
-          "when a log began whose times count from there, as 2026-11-17T12:00:00Z", false },       \
+          "when the log began, if its times count from there: 2026-11-17T12:00:00Z", false },      \
     {                                                                                              \
         "missing", 0, "unknown|zero",                                                              \
             "what a step without a row means (default unknown; zero: no arrivals)", false          \

@@ -31,11 +31,11 @@ struct forecasts_options {
 
 /* Lines of a command's table of options. */
 #define FORECASTS_OPTIONS                                                                          \
-    { "horizon", 0, "DAYS", "until the plan is made again: 1 to 7 (default 7)", false },           \
-        { "follow", 0, "DURATION", "plans are for the next window alone, made so long before it",  \
+    { "horizon", 0, "DAYS", "days until the plan is made again: 1 to 7 (default 7)", false },      \
+        { "follow", 0, "DURATION", "plan for the next window alone, so long before it begins",     \
           false },                                                                                 \
     {                                                                                              \
-        "now", 0, "TIME", "by which the demand is judged to be old (default: the clock's)", false  \
+        "now", 0, "TIME", "the time at which the demand's age counts (default: now)", false        \
     }
 
 /* Reads these three. */

@@ -23,8 +23,10 @@ struct plain_queue {
       "no configuration: all queues alike, with this mean time of one service", false },           \
         { "service-cv", 0, "V", "with --service: standard deviation over mean (default 1)",        \
           false },                                                                                 \
-        { "wait-target", 0, "DURATION", "with --service: (default 30s)", false },                  \
-        { "percentile", 0, "P", "with --service: (default 98)", false },                           \
+        { "wait-target", 0, "DURATION",                                                            \
+          "with --service: the wait that counts as good (default 30s)", false },                   \
+        { "percentile", 0, "P",                                                                    \
+          "with --service: requests of 100 that must not wait longer (default 98)", false },       \
         { "time-zone", 0, "ZONE",                                                                  \
           "with --service: of windows, and times without an offset (default UTC)", false },        \
     {                                                                                              \

@@ -178,8 +178,8 @@ static bool is_sent(const struct growth_plan *plan)
     return plan->sender[0] != '\0';
 }
 
-/* Plans one machine more than the pool has and than the other orders of this place plan that are
-   not sent yet. */
+/* Plans the next number: one above the pool's size, or above the highest plan for it that is not
+   sent yet. */
 static enum growth_verdict plan_growth(struct growth_turn *turn, const struct growth_size *size,
                                        char ret_progress[GROWTH_PROGRESS_SIZE])
 {

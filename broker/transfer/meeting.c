@@ -10,14 +10,15 @@
 #include "broker/transfer/newcomers.h"
 #include "broker/transfer/runner.h"
 
-enum { SKEW_MS = 5 * MINUTE_MS }; /* between the clocks of two servers */
+enum { SKEW_MS = 5 * MINUTE_MS }; /* by how much the clocks of two servers may differ */
 
 bool meeting_is_by_growth(const struct transfer *transfer)
 {
     return transfer_goal(transfer)->provider->kind->identity == IDENTITY_BY_GROWTH;
 }
 
-/* How surely the attempt's order was sent.  One that was only planned has brought no machine. */
+/* How surely the attempt's order was sent: from 3 (it was accepted) to 0 (it brings no machine:
+   only planned, taken back or refused). */
 static int certainty(const struct transfer *transfer)
 {
     const struct effect *create = effect_find(transfer, &effect_create, transfer_order(transfer));
@@ -40,7 +41,8 @@ static bool is_waiting(const struct transfer *transfer, const struct config_pool
            certainty(transfer) > 0;
 }
 
-/* Of the orders that wait, the surest one meets the first newcomer; of equal ones the oldest. */
+/* Of the orders that wait, the one that was most surely sent meets the first newcomer; of equal
+   ones the oldest. */
 static bool is_next(const struct runner *runner, const struct transfer *transfer)
 {
     const struct config_pool *pool = transfer_goal(transfer);
@@ -71,7 +73,7 @@ static bool is_held(const struct runner *runner, const struct config_pool *pool,
     return false;
 }
 
-/* Its Node was there before the attempt: a list without it was wrong. */
+/* Whether the machine's Node was there before the attempt: then a list without it was wrong. */
 static bool is_old(const struct runner *runner, const struct transfer *transfer,
                    const struct instance *machine)
 {
@@ -81,7 +83,7 @@ static bool is_old(const struct runner *runner, const struct transfer *transfer,
     return node && node->created.ms > 0 && node->created.ms < transfer->step_began.ms - SKEW_MS;
 }
 
-/* By name, so that a repeated run takes the same one. */
+/* The first by name, so that a repeated run takes the same one. */
 static const struct instance *first_newcomer(const struct runner *runner,
                                              const struct transfer *transfer)
 {

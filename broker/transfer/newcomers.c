@@ -51,7 +51,7 @@ static void add(struct accounted *accounted, const char *name)
     map_set(accounted->names, name, accounted);
 }
 
-/* A pool that the configuration does not have any more keeps its record. */
+/* The record of a pool that the configuration no longer has is kept. */
 static int load_one(void *context, const char *id, uint64_t rev, const json_t *value,
                     struct error *err)
 {

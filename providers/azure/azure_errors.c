@@ -24,7 +24,7 @@ struct row {
 
 enum {
     DEPTH_MAX = 32,
-    BUSY_RETRY_MS = 10 * SECOND_MS,        /* operations take minutes */
+    BUSY_RETRY_MS = 10 * SECOND_MS,        /* because operations take minutes */
     RESERVATION_RETRY_MS = 20 * SECOND_MS, /* a slot just left is free a little later */
     SKU_RETRY_MS = 15 * MINUTE_MS,         /* such a restriction lasts for hours */
 };

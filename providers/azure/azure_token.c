@@ -19,7 +19,7 @@ static const char PUBLIC_AUTHORITY[] = "https://login.microsoftonline.com";
 static const char METADATA_URL[] = "http://169.254.169.254";
 static const char ASSERTION_TYPE[] = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/* NULL: not set, or empty. */
+/* The variable's value; NULL: it is not set, or empty. */
 static const char *environment(const char *name)
 {
     const char *value = getenv(name);

@@ -1,17 +1,17 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Access tokens of Microsoft Entra ID for Azure Resource Manager.  The first of these that there
- * is: a client secret from a file, a federated token (workload identity), a client secret from the
- * environment, the machine's managed identity.  Environment and files are read again for each
- * token, so that renewed secrets are used.
+ * Access tokens of Microsoft Entra ID for Azure Resource Manager.  They come from the first of these
+ * that exists: a client secret from a file, a federated token (workload identity), a client secret
+ * from the environment, the machine's managed identity.  Environment and files are read again for
+ * each token, so that renewed secrets are used.
  */
 #pragma once
 
 #include "providers/common/token_cache.h"
 
-/* Whose token it is.  It outlives the cache.  Texts are borrowed; NULL: as $AZURE_TENANT_ID,
-   $AZURE_CLIENT_ID and $AZURE_AUTHORITY_HOST have it, or the public cloud's. */
+/* Whose token it is.  The identity must outlive the cache.  Its texts are borrowed; NULL: as
+   $AZURE_TENANT_ID, $AZURE_CLIENT_ID and $AZURE_AUTHORITY_HOST have it, or the public cloud's. */
 struct azure_identity {
     const char *tenant;
     const char *client_id;

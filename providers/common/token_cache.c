@@ -14,7 +14,7 @@ enum {
     WAITER_LIMIT = 1024,
     FRESH_MS = 5 * MINUTE_MS,
     USABLE_MS = 30 * SECOND_MS,
-    RETRY_MS = 10 * SECOND_MS, /* between attempts to replace a token that can still be used */
+    RETRY_MS = 10 * SECOND_MS, /* time between attempts to replace a token that can still be used */
     FETCH_TIMEOUT_MS = 10 * SECOND_MS,
     ANSWER_LIMIT = 256 * 1024,
     LIFE_LIMIT_S = 7 * 24 * 3600,

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Keeps one access token: asks for it once however many calls want it, replaces it five minutes
- * before its end, and uses the old one while no new one can be had.  How a token is asked for, and
- * what the answer means, the kind of credential says (struct token_source).
+ * before its end, and uses the old one while no new one can be had.  The kind of credential says
+ * how a token is asked for, and what the answer means (struct token_source).
  */
 #pragma once
 
@@ -32,7 +32,7 @@ struct token_source {
     int (*ask)(const void *context, struct token_request *ret_request, struct error *err);
     int (*read)(const void *context, const struct http_answer *answer,
                 struct token_lease *ret_lease, struct error *err);
-    const void *context; /* outlives the cache */
+    const void *context; /* must outlive the cache */
 };
 
 struct token_cache;

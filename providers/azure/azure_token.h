@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Access tokens of Microsoft Entra ID for Azure Resource Manager.  They come from the first of these
- * that exists: a client secret from a file, a federated token (workload identity), a client secret
- * from the environment, the machine's managed identity.  Environment and files are read again for
- * each token, so that renewed secrets are used.
+ * Access tokens of Microsoft Entra ID for Azure Resource Manager.  They come from the first of
+ * these that exists: a client secret from a file, a federated token (workload identity), a client
+ * secret from the environment, the machine's managed identity.  Environment and files are read
+ * again for each token, so that renewed secrets are used.
  */
 #pragma once
 

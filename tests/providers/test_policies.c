@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The files of tools/policies are what the tables of requests say.
+ */
+#include "providers/kinds.h"
+#include "providers/policy.h"
+#include "tests/support/golden.h"
+#include "tests/support/unit.h"
+
+static void files_follow_from_the_tables(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < provider_kind_count; i++) {
+        const struct provider_kind *kind = provider_kinds[i];
+        owned(text) struct text *policy = text_new(1 << 20);
+        owned(chars) char *path = NULL;
+
+        if (!policy_file(kind))
+            continue;
+        path = text_format("../tools/policies/%s", policy_file(kind));
+        policy_print(kind, policy);
+        golden_check(path, policy->chars);
+    }
+}
+
+/* A row without a permission or a purpose would leave a hole in a policy. */
+static void each_request_is_described(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < provider_kind_count; i++)
+        for (size_t k = 0; k < provider_kinds[i]->action_count; k++) {
+            const struct provider_action *action = &provider_kinds[i]->actions[k];
+
+            assert_true(action->name && action->name[0] != '\0');
+            assert_true(action->permission && action->permission[0] != '\0');
+            assert_true(action->purpose && action->purpose[0] != '\0');
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_follow_from_the_tables),
+        cmocka_unit_test(each_request_is_described),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -25,6 +25,8 @@ const struct command_option demo_options[] = {
       "which day of the file is played (default: the first weekday with a "
       "week of demand before it)",
       false },
+    { "clouds", 0, NULL,
+      "a fleet on Google, AWS and Azure; one of them does not answer for half an hour", false },
     { "seed", 0, "N", "another world (default 1)", false },
     { "quiet", 'q', NULL, "no board, only the result", false },
     { "log", 0, NULL, "the service's log on standard error", false },
@@ -71,8 +73,8 @@ static int make_plan(struct demo *demo, struct error *err)
     if (!demo->plan)
         return error_context(err, "planning");
     if (!demo->plan->is_feasible)
-        return error_set(err, ERROR_NO_CAPACITY,
-                         "the demand of %s does not fit the demo's 96 nodes", demo->world->source);
+        return error_set(err, ERROR_NO_CAPACITY, "the demand of %s does not fit the demo's nodes",
+                         demo->world->source);
     return 0;
 }
 
@@ -88,9 +90,9 @@ static int populate(const struct demo *demo, uint64_t seed, struct error *err)
 {
     const struct schedule *schedule = schedule_at(demo, demo->world->start);
     owned(text) struct text *replicas = text_new(1 << 16);
-    int nodes[DEMO_RESERVATIONS];
+    int nodes[DEMO_RESERVATIONS_MAX];
 
-    for (size_t i = 0; i < DEMO_RESERVATIONS; i++)
+    for (size_t i = 0; i < demo->world->layout->count; i++)
         nodes[i] = demo_wanted(demo->config, schedule, i);
     for (size_t i = 0; i < schedule->replicas_count; i++) {
         const struct schedule_replicas *row = &schedule->replicas[i];
@@ -155,7 +157,8 @@ static int run(struct demo *demo, struct command_call *call, int64_t seed, struc
 
     if (call_text(call, "day") && read_day(call, &day, err) < 0)
         return -1;
-    demo->world = demo_world_new(call_text(call, "demand"), call_text(call, "day") ? &day : NULL,
+    demo->world = demo_world_new(call_flag(call, "clouds") ? &demo_clouds : &demo_google,
+                                 call_text(call, "demand"), call_text(call, "day") ? &day : NULL,
                                  (uint64_t)seed, err);
     if (!demo->world)
         return -1;

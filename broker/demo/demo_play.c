@@ -56,7 +56,7 @@ static void find_edges(struct demo_play *play)
         window = window_at(config->windows, at);
         edge->begins = at;
         edge->window = window->name;
-        for (size_t i = 0; i < DEMO_RESERVATIONS; i++)
+        for (size_t i = 0; i < play->world->layout->count; i++)
             edge->wanted[i] = demo_wanted(config, play->schedules[window - config->windows->items],
                                           i);
         play->edge_count++;
@@ -86,7 +86,7 @@ static void note_readiness(struct demo_play *play, const json_t *status)
 
         if (edge->is_over)
             continue;
-        for (size_t k = 0; k < DEMO_RESERVATIONS; k++) {
+        for (size_t k = 0; k < play->world->layout->count; k++) {
             edge->ready[k] = ready_nodes(status, production_pool(config, k)->cluster->name);
             is_ready = is_ready && edge->ready[k] >= edge->wanted[k];
         }

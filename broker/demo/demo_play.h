@@ -18,9 +18,9 @@ enum { DEMO_EDGES_MAX = 32 };
 struct demo_edge {
     struct wall_time begins;
     const char *window;
-    int wanted[DEMO_RESERVATIONS]; /* nodes of the production pools */
-    int ready[DEMO_RESERVATIONS];  /* when it began */
-    struct wall_time ready_since;  /* 0: not yet */
+    int wanted[DEMO_RESERVATIONS_MAX]; /* nodes of the production pools */
+    int ready[DEMO_RESERVATIONS_MAX];  /* when it began */
+    struct wall_time ready_since;      /* 0: not yet */
     bool is_over;
 };
 

@@ -37,7 +37,7 @@ static json_t *research_report(const struct demo_play *play, const json_t *truth
     double static_gpus = 0;
     double offered = real_at(truth, "research/gpu_hours_offered");
 
-    for (size_t i = 0; i < DEMO_RESERVATIONS; i++) {
+    for (size_t i = 0; i < play->world->layout->count; i++) {
         int peak = 0;
 
         for (size_t w = 0; w < config->windows->count; w++) {

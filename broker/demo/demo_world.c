@@ -15,13 +15,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {
     PLAY_HOURS = 31, /* from 02:00 of a weekday until 09:00 of the next */
     PLAY_FROM_HOUR = 2,
-    MAIN_NODES = 64,
-    SECOND_NODES = 32,
     CSV_LIMIT = 64 << 20,
     FILE_PEAK_NODES = 56, /* a file's demand is scaled to need about so many */
     FILE_SERVICE_S = 20,
@@ -64,7 +63,7 @@ static const struct {
 #define FILE_SERVICE "service: 20s, service_cv: 1"
 
 static const char config_head[] =
-    "# Made by `sluice demo`: two production and two research clusters on two reservations.\n"
+    "# Made by `sluice demo`.\n"
     "time_zone: America/New_York\n"
     "windows:\n"
     "  weekday-day: {days: mon-fri, from: '08:00', to: '20:00'}\n"
@@ -77,29 +76,7 @@ static const char config_head[] =
     "journal: ':memory:'\n"
     "drain: {notice: 30m, deadline: 10m, settle: 5s}\n"
     "guard: {in_flight: 60, in_flight_per_cluster: 40}\n"
-    "lead: {prior_p50: 40m, prior_p95: 60m}\n"
-    "clusters:\n"
-    "  prod-a: {role: production, kubeconfig: prod-a.kubeconfig}\n"
-    "  prod-b: {role: production, kubeconfig: prod-b.kubeconfig}\n"
-    "  research-a: {role: research, kubeconfig: research-a.kubeconfig}\n"
-    "  research-b: {role: research, kubeconfig: research-b.kubeconfig}\n"
-    "reservations:\n"
-    "  main: {machine: a3-megagpu-8g, region: us-region-1, zone: us-region-1-a,"
-    " gpus_per_node: 8, nodes: 64}\n"
-    "  second: {machine: a3-megagpu-8g, region: us-region-1, zone: us-region-1-b,"
-    " gpus_per_node: 8, nodes: 32}\n"
-    "providers:\n"
-    "  google: {kind: gcp, endpoint: 'http://127.0.0.1:1/gcp', metadata:"
-    " 'http://127.0.0.1:1/gcp'}\n"
-    "pools:\n"
-    "  prod-a-main: {cluster: prod-a, reservation: main, provider: google, project: serving,"
-    " group: prod-a-main, static_nodes: 8}\n"
-    "  research-a-main: {cluster: research-a, reservation: main, provider: google,"
-    " project: research, group: research-a-main, static_nodes: 4}\n"
-    "  prod-b-second: {cluster: prod-b, reservation: second, provider: google,"
-    " project: serving, group: prod-b-second, static_nodes: 4}\n"
-    "  research-b-second: {cluster: research-b, reservation: second, provider: google,"
-    " project: research, group: research-b-second, static_nodes: 2}\n";
+    "lead: {prior_p50: 40m, prior_p95: 60m}\n";
 
 static char *path_in(const char *folder, const char *name)
 {
@@ -236,7 +213,9 @@ static char *kube_name(const char *queue)
     return name;
 }
 
-static void add_queue(struct text *out, struct text *workloads, const struct demo_queue *queue)
+/* out: queues and, apart from them, their workloads. */
+static void add_queue(const struct demo_world *world, struct text *out, struct text *workloads,
+                      const struct demo_queue *queue)
 {
     owned(chars) char *model = kube_name(queue->name);
 
@@ -244,9 +223,8 @@ static void add_queue(struct text *out, struct text *workloads, const struct dem
              queue->target_s, queue->service);
     text_add(workloads,
              "  task-worker-%dx-h100-%s:\n    queue: %s\n    namespace: serving\n    gpus: %d\n"
-             "    clusters: {prod-a: {weight: 2, replica_min: 1}, prod-b: {weight: 1,"
-             " replica_min: 1}}\n",
-             queue->gpus, model, queue->name, queue->gpus);
+             "    clusters: {%s}\n",
+             queue->gpus, model, queue->name, queue->gpus, world->layout->shares);
 }
 
 static int write_config(const struct demo_world *world, const char *only_queue, struct error *err)
@@ -254,14 +232,14 @@ static int write_config(const struct demo_world *world, const char *only_queue, 
     owned(text) struct text *out = text_new(1 << 16);
     owned(text) struct text *workloads = text_new(1 << 16);
 
-    text_add(out, "%squeues:\n", config_head);
+    text_add(out, "%s%squeues:\n", config_head, world->layout->config);
     if (only_queue)
         add_queue(
-            out, workloads,
+            world, out, workloads,
             &(struct demo_queue){
                 .name = only_queue, .target_s = 30, .gpus = FILE_GPUS, .service = FILE_SERVICE });
     for (size_t i = 0; !only_queue && i < COUNT_OF(queues); i++)
-        add_queue(out, workloads, &queues[i]);
+        add_queue(world, out, workloads, &queues[i]);
     text_add(out, "workloads:\n%s", workloads->chars);
     return write_file(world->config_path, out, err);
 }
@@ -392,8 +370,17 @@ static int write_from_file(struct demo_world *world, const char *path,
     return write_config(world, series->queue, err);
 }
 
-struct demo_world *demo_world_new(const char *demand_path, const struct civil_date *day,
-                                  uint64_t seed, struct error *err)
+static int write_credentials(const struct demo_world *world, struct error *err)
+{
+    owned(chars) char *path = path_in(world->folder, DEMO_CREDENTIALS);
+
+    return world->layout->credentials ? file_write(path, world->layout->credentials,
+                                                   strlen(world->layout->credentials), 0600, err)
+                                      : 0;
+}
+
+struct demo_world *demo_world_new(const struct demo_layout *layout, const char *demand_path,
+                                  const struct civil_date *day, uint64_t seed, struct error *err)
 {
     owned(demo_world) struct demo_world *world = mem_new(sizeof *world);
     owned(chars) char *folder = mem_copy_chars("/tmp/sluice-demo-XXXXXX");
@@ -403,6 +390,9 @@ struct demo_world *demo_world_new(const char *demand_path, const struct civil_da
         return NULL;
     }
     world->folder = steal(&folder);
+    world->layout = layout;
+    if (write_credentials(world, err) < 0)
+        return NULL;
     world->config_path = path_in(world->folder, "sluice.yaml");
     world->world_path = path_in(world->folder, "world.yaml");
     world->past_path = path_in(world->folder, "past.csv");
@@ -423,14 +413,7 @@ struct demo_world *demo_world_new(const char *demand_path, const struct civil_da
 void demo_world_free(struct demo_world *world)
 {
     static const char *const names[] = {
-        "sluice.yaml",
-        "world.yaml",
-        "past.csv",
-        "day.csv",
-        "prod-a.kubeconfig",
-        "prod-b.kubeconfig",
-        "research-a.kubeconfig",
-        "research-b.kubeconfig",
+        "sluice.yaml", "world.yaml", "past.csv", "day.csv", DEMO_CREDENTIALS,
     };
 
     if (!world)
@@ -439,6 +422,15 @@ void demo_world_free(struct demo_world *world)
         owned(chars) char *path = path_in(world->folder, names[i]);
 
         (void)unlink(path);
+    }
+    for (size_t i = 0; world->folder && i < world->layout->count; i++) {
+        owned(chars) char *production = text_format("%s/%s.kubeconfig", world->folder,
+                                                    world->layout->places[i].production);
+        owned(chars) char *research = text_format("%s/%s.kubeconfig", world->folder,
+                                                  world->layout->places[i].research);
+
+        (void)unlink(production);
+        (void)unlink(research);
     }
     if (world->folder)
         (void)rmdir(world->folder);
@@ -451,22 +443,23 @@ void demo_world_free(struct demo_world *world)
     mem_free(world);
 }
 
-int demo_world_populate(const struct demo_world *world, const int prod_nodes[DEMO_RESERVATIONS],
-                        const char *replicas, uint64_t seed, struct error *err)
+int demo_world_populate(const struct demo_world *world, const int *prod_nodes, const char *replicas,
+                        uint64_t seed, struct error *err)
 {
+    const struct demo_layout *layout = world->layout;
     owned(text) struct text *out = text_new(1 << 16);
 
+    text_add(out, "seed: %" PRIu64 "\npools:\n", seed);
+    for (size_t i = 0; i < layout->count; i++)
+        text_add(out, "  %s: {nodes: %d}\n  %s: {nodes: %d}\n", layout->places[i].production_pool,
+                 prod_nodes[i], layout->places[i].research_pool,
+                 layout->places[i].nodes - prod_nodes[i]);
     text_add(out,
-             "seed: %" PRIu64 "\n"
-             "pools:\n"
-             "  prod-a-main: {nodes: %d}\n  research-a-main: {nodes: %d}\n"
-             "  prod-b-second: {nodes: %d}\n  research-b-second: {nodes: %d}\n"
              "replicas:\n%s"
              "latency: {api: 5ms..60ms, delete: 3m..7m, create: 6m..14m, join: 8m..20m,"
              " gpus: 2m..6m, pod_start: 30s..90s, pod_stop: 1s..40s}\n"
              "jobs: {backlog: 900, duration: 30m..8h}\n"
-             "demand: %s\n",
-             seed, prod_nodes[0], MAIN_NODES - prod_nodes[0], prod_nodes[1],
-             SECOND_NODES - prod_nodes[1], replicas, world->day_path);
+             "demand: %s\n%s",
+             replicas, world->day_path, layout->world);
     return write_file(world->world_path, out, err);
 }

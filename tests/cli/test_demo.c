@@ -35,8 +35,8 @@ static void check_engine(const struct config_queue *queue, const struct scenario
 static void two_queues_have_replicas_that_serve_many(void **state)
 {
     struct error err = { 0 };
-    owned(demo_world) struct demo_world *world = demo_world_new(NULL, NULL, 1, &err);
-    const int nodes[DEMO_RESERVATIONS] = { 20, 10 };
+    owned(demo_world) struct demo_world *world = demo_world_new(&demo_google, NULL, NULL, 1, &err);
+    const int nodes[] = { 20, 10 };
     struct config *config = world ? config_read(world->config_path, &err) : NULL;
     owned(scenario) struct scenario *scenario = NULL;
     size_t engines = 0;

@@ -75,7 +75,8 @@ bool sim_call_fault(struct sim_call *call)
 
     count_verb(sim, call->verb);
     sim_trace(sim, "%s %.200s", call->verb, call->request->target);
-    if (sim_fault_now(sim, FAULT_REFUSED, call->verb)) {
+    if (sim_fault_now(sim, FAULT_REFUSED, call->verb) ||
+        (call->cloud && scenario_is_out(sim->scenario, call->cloud->kind, sim_since_start(sim)))) {
         call->answer->is_refused = true;
         return true;
     }

@@ -466,7 +466,7 @@ struct scenario *scenario_read(const char *config_path, const char *world_path, 
         read_reservations(scenario, err) < 0 || read_pools(scenario, err) < 0 ||
         read_queues(scenario, err) < 0 || read_workloads(scenario, err) < 0 ||
         read_latency(scenario, err) < 0 || read_trouble(scenario, err) < 0 ||
-        read_budgets(scenario, err) < 0 || scenario_read_denials(scenario, err) < 0 ||
+        read_budgets(scenario, err) < 0 || scenario_read_limits(scenario, err) < 0 ||
         read_groups(scenario, err) < 0 || read_rest(scenario, world_path, err) < 0)
         return NULL;
     return steal(&scenario);
@@ -487,6 +487,7 @@ void scenario_free(struct scenario *scenario)
     array_clear(&scenario->workloads);
     array_clear(&scenario->stockouts);
     array_clear(&scenario->denials);
+    array_clear(&scenario->outages);
     array_clear(&scenario->budgets);
     mem_free(scenario->label_key);
     mem_free(scenario->label_value);

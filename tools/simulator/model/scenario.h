@@ -110,6 +110,13 @@ struct scenario_denial {
     const char *action; /* "create pods/eviction", "compute.instances.get" */
 };
 
+/* A cloud's API that does not answer. */
+struct scenario_outage {
+    const char *cloud; /* the kind of its providers */
+    int64_t from_ms;
+    int64_t to_ms;
+};
+
 struct scenario_latency {
     struct range api, delete, create, join, gpus, pod_start, pod_stop;
 };
@@ -150,15 +157,17 @@ struct scenario {
     ARRAY(struct scenario_stockout) stockouts;
     ARRAY(struct scenario_budget) budgets;
     ARRAY(struct scenario_denial) denials;
+    ARRAY(struct scenario_outage) outages;
 };
 
 /* The `engine:` of a queue whose service time is known. */
 int scenario_read_engine(struct scenario_queue *queue, const struct yaml_node *block,
                          struct error *err) __attribute__((warn_unused_result));
 
-/* The list `denied` of world.yaml. */
-int scenario_read_denials(struct scenario *scenario, struct error *err)
+/* The lists `denied` and `outages` of world.yaml. */
+int scenario_read_limits(struct scenario *scenario, struct error *err)
     __attribute__((warn_unused_result));
+bool scenario_is_out(const struct scenario *scenario, const char *cloud, int64_t at_ms);
 bool scenario_denies(const struct scenario *scenario, const char *whose, const char *action);
 
 struct scenario *scenario_read(const char *config_path, const char *world_path, struct error *err)

@@ -66,6 +66,9 @@ static void fail(struct gcp_token *token, const struct error *err)
 {
     struct error why = *err;
 
+    /* A subject token that is missing says nothing about what the token is for. */
+    if (why.kind == ERROR_NOT_FOUND || why.kind == ERROR_CONFLICT)
+        why.kind = ERROR_TRANSIENT;
     error_context(&why, "%s", gcp_talk_name(&token->talk));
     gcp_talk_clear(&token->talk);
     token->next_try_ms = loop_now(token->world->loop) + RETRY_MS;

@@ -10,6 +10,7 @@
 #include "tests/support/folder.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #define TOKEN_URL "http://127.0.0.1:8/token"
 #define STS_URL "http://127.0.0.1:8/v1/token"
@@ -289,6 +290,9 @@ static void a_subject_that_is_not_there_yet_is_awaited(void **state)
     assert_int_equal(ask(&bench).err.kind, ERROR_TRANSIENT);
     test_file_write(subject, "JWT1 JWT2", 9);
     assert_int_equal(ask(&bench).err.kind, ERROR_INVALID);
+    /* Not as "there is no such machine". */
+    assert_int_equal(unlink(subject), 0);
+    assert_int_equal(ask(&bench).err.kind, ERROR_TRANSIENT);
     bench_close(&bench);
 }
 

@@ -5,6 +5,7 @@
  */
 #include "tools/simulator/cloud/clouds.h"
 #include "tools/simulator/cloud/gcp_cloud.h"
+#include "tools/simulator/cloud/overlay.h"
 #include "tools/simulator/model/lies.h"
 
 #include <inttypes.h>
@@ -59,13 +60,17 @@ static void get_group(struct sim_call *call, const struct pool *pool)
     array_clear(&shown);
     if (sim_lie_about(sim, LIE_MACHINES, (size_t)(pool - sim->pools)))
         target = creating + none;
-    sim_answer_json(call->answer, 200,
-                    json_make("{s:s, s:s, s:s, s:s, s:i, s:s, s:{s:i, s:i, s:i}, s:{s:b}}", "kind",
-                              "compute#instanceGroupManager", "name", pool->plan->group, "zone",
-                              pool->reservation->plan->zone, "baseInstanceName", pool->plan->group,
-                              "targetSize", target, "listManagedInstancesResults", "PAGINATED",
-                              "currentActions", "creating", creating, "deleting", deleting, "none",
-                              none, "status", "isStable", creating + deleting == 0));
+
+    json_t *body = json_make(
+        "{s:s, s:s, s:s, s:s, s:i, s:s, s:{s:i, s:i, s:i}, s:{s:b}, s:{s:s}, s:{s:s}}", "kind",
+        "compute#instanceGroupManager", "name", pool->plan->group, "zone",
+        pool->reservation->plan->zone, "baseInstanceName", pool->plan->group, "targetSize", target,
+        "listManagedInstancesResults", "PAGINATED", "currentActions", "creating", creating,
+        "deleting", deleting, "none", none, "status", "isStable", creating + deleting == 0,
+        "targetSizePolicy", "mode", "INDIVIDUAL", "updatePolicy", "type", "OPPORTUNISTIC");
+
+    sim_overlay(sim, pool, "group", body);
+    sim_answer_json(call->answer, 200, body);
 }
 
 static void add_trouble(const struct machine *machine, struct text *out)
@@ -111,6 +116,27 @@ static void add_instance(const struct machine *machine, struct text *out)
     text_add(out, "}");
 }
 
+/* With what world.yaml says of each machine. */
+static void add_machine(const struct simulator *sim, const struct machine *machine,
+                        struct text *out)
+{
+    owned(text) struct text *plain = text_new(64 << 10);
+    owned(json) json_t *body = NULL;
+
+    if (!sim_said(sim, machine->pool, "machines")) {
+        add_instance(machine, out);
+        return;
+    }
+    add_instance(machine, plain);
+    body = json_loads(plain->chars, 0, NULL);
+    require(body);
+    sim_overlay(sim, machine->pool, "machines", body);
+
+    owned(chars) char *chars = json_print(body);
+
+    text_add(out, "%s", chars);
+}
+
 static void write_page(struct sim_call *call, const struct shown_list *shown, size_t first,
                        size_t limit)
 {
@@ -124,7 +150,7 @@ static void write_page(struct sim_call *call, const struct shown_list *shown, si
     for (size_t i = first; i < end; i++) {
         text_add(body, "%s", i > first ? "," : "");
         if (shown->items[i].machine)
-            add_instance(shown->items[i].machine, body);
+            add_machine(call->sim, shown->items[i].machine, body);
         else
             text_add(body, "%s", shown->items[i].text);
     }
@@ -179,10 +205,15 @@ static void list_instances(struct sim_call *call, struct pool *pool)
     owned(chars) char *max = url_query(call->request->target, "maxResults");
     long long limit = SIM_PAGE_MAX;
 
+    static const char *const known[] = { "filter",    "maxResults",           "orderBy",
+                                         "pageToken", "returnPartialSuccess", NULL };
+
     if (call->request->method != HTTP_POST) {
         sim_gcp_error(call->answer, 404, "notFound", "listManagedInstances is a POST");
         return;
     }
+    if (!sim_gcp_query_is(call, known))
+        return;
     if (sim_call_fault(call)) {
         pool->bad_list_ms = sim_since_start(call->sim) + 1;
         return;
@@ -227,6 +258,8 @@ static void get_instance(struct sim_call *call, const char *project, const char 
         if (!machine || !machine->id[0] || !text_equal(pool->plan->project, project) ||
             !text_equal(pool->reservation->plan->zone, zone))
             continue;
+        if (!sim_gcp_may(call, pool, "compute.instances.get"))
+            return;
 
         owned(chars) char *group = text_format("projects/1/zones/%s/instanceGroupManagers/%s", zone,
                                                pool->plan->group);
@@ -247,21 +280,35 @@ static void get_instance(struct sim_call *call, const char *project, const char 
                   name);
 }
 
+static const char *permission_of(const char *verb)
+{
+    bool changes = text_equal(verb, "delete_instances") || text_equal(verb, "create_instances");
+
+    return changes ? "compute.instanceGroupManagers.update" : "compute.instanceGroupManagers.get";
+}
+
 static void answer_group(struct sim_call *call, struct pool *pool, const char *action)
 {
     call->verb = !action                                      ? "get_group"
                  : text_equal(action, "listManagedInstances") ? "list_instances"
                  : text_equal(action, "deleteInstances")      ? "delete_instances"
                  : text_equal(action, "createInstances")      ? "create_instances"
+                 : text_equal(action, "resizeRequests")       ? "list_resizes"
                                                               : NULL;
-    if (!call->verb || (call->request->method == HTTP_GET) != (action == NULL))
+    bool is_read = !action || text_equal(action, "resizeRequests");
+
+    if (!call->verb || (call->request->method == HTTP_GET) != is_read)
         sim_gcp_error(call->answer, 404, "notFound", "no such method");
+    else if (!sim_gcp_may(call, pool, permission_of(call->verb)))
+        return;
     else if (text_equal(call->verb, "list_instances"))
         list_instances(call, pool);
     else if (sim_call_fault(call))
         return;
     else if (!action)
         get_group(call, pool);
+    else if (text_equal(call->verb, "list_resizes"))
+        sim_gcp_list_resizes(call, pool);
     else if (text_equal(call->verb, "delete_instances"))
         sim_gcp_delete_instances(call, pool);
     else
@@ -290,6 +337,9 @@ static void answer_compute(struct sim_call *call, size_t at)
     } else if (text_equal(items[4], "instances") && count == 6 &&
                call->request->method == HTTP_GET) {
         get_instance(call, items[1], items[3], items[5]);
+    } else if (text_equal(items[4], "reservations") && count == 6 &&
+               call->request->method == HTTP_GET) {
+        sim_gcp_get_reservation(call, items[1], items[3], items[5]);
     } else {
         sim_gcp_error(call->answer, 404, "notFound", "no such resource");
     }
@@ -306,6 +356,8 @@ static void answer_at(struct sim_call *call, size_t at)
         sim_gcp_federate(call);
     else if (count == 5 && text_equal(items[0], "v1") && text_equal(items[3], "serviceAccounts"))
         sim_gcp_impersonate(call, items[4]);
+    else if (count > 2 && text_equal(items[0], "v1") && text_equal(items[1], "projects"))
+        sim_gcp_answer_v1(call, items + 1, count - 1);
     else if (count == 6 && text_equal(items[0], "computeMetadata") &&
              text_equal(items[2], "instance") && text_equal(items[5], "token"))
         sim_gcp_metadata_token(call);

@@ -21,3 +21,11 @@ void sim_gcp_metadata_token(struct sim_call *call);
 void sim_gcp_delete_instances(struct sim_call *call, struct pool *pool);
 void sim_gcp_create_instances(struct sim_call *call, struct pool *pool);
 void sim_gcp_get_operation(struct sim_call *call, const char *zone, const char *name);
+
+/* gcp_reads.c */
+bool sim_gcp_may(struct sim_call *call, const struct pool *pool, const char *permission);
+bool sim_gcp_query_is(struct sim_call *call, const char *const *known); /* false: answered */
+void sim_gcp_list_resizes(struct sim_call *call, const struct pool *pool);
+void sim_gcp_get_reservation(struct sim_call *call, const char *project, const char *zone,
+                             const char *name);
+void sim_gcp_answer_v1(struct sim_call *call, char **items, size_t count); /* GKE, projects */

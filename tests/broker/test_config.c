@@ -129,6 +129,8 @@ static const struct {
     { CONFIG_POOLS, "capi", "pools.research-b-second." },
     { CONFIG_PROVIDERS, "aws", "providers.amazon." },
     { CONFIG_POOLS, "aws", "pools.research-b-amazon." },
+    { CONFIG_PROVIDERS, "oci", "providers.oracle." },
+    { CONFIG_POOLS, "oci", "pools.research-b-oracle." },
     { CONFIG_SOURCES, "prometheus", "sources.metrics." },
     { CONFIG_SOURCES, "cloudwatch", "sources.aws." },
     { CONFIG_SOURCES, "monitoring", "sources.google." },
@@ -428,7 +430,7 @@ static void the_good_file_is_read_as_it_says(void **state)
     (void)state;
     assert_int_equal(config->cluster_count, 4);
     assert_int_equal(config->reservation_count, 4);
-    assert_int_equal(config->pool_count, 10);
+    assert_int_equal(config->pool_count, 11);
     assert_int_equal(config->queue_count, 8);
     assert_int_equal(config->workload_count, 8);
     assert_int_equal(config->windows->weekly_count, 5);

@@ -102,7 +102,10 @@ static const char *const passed_headers[] = { "Authorization",
                                               "X-Amz-Content-SHA256",
                                               "X-Amz-Target",
                                               "Amz-Sdk-Request",
-                                              "Amz-Sdk-Invocation-Id" };
+                                              "Amz-Sdk-Invocation-Id",
+                                              "Date",
+                                              "x-date",
+                                              "x-content-sha256" };
 
 static void arrive(struct simulator *sim, struct actor *actor, uint64_t back_ms)
 {

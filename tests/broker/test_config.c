@@ -429,7 +429,7 @@ static void the_good_file_is_read_as_it_says(void **state)
 
     (void)state;
     assert_int_equal(config->cluster_count, 4);
-    assert_int_equal(config->reservation_count, 4);
+    assert_int_equal(config->reservation_count, 5);
     assert_int_equal(config->pool_count, 11);
     assert_int_equal(config->queue_count, 8);
     assert_int_equal(config->workload_count, 8);

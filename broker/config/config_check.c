@@ -171,8 +171,7 @@ static const char *entry_name(const struct config_table *table, const void *item
     return *(char *const *)(const void *)((const char *)item + table->name_offset);
 }
 
-/* "pools: prod-a-main, prod-b-main": what a section has, or that it has nothing; not all of many.
- */
+/* The names of a section's entries: the first six, then how many more; "none" if there are none. */
 static void add_known(struct text *out, const struct config *config,
                       const struct config_table *table)
 {

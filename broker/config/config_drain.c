@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What `drain` says of gangs, as a flag.
+ * Checks `drain.gangs` (suspend or evict) and stores it as a flag.
  */
 #include "base/text.h"
 #include "broker/config/config_tables.h"

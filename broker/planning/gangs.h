@@ -24,8 +24,9 @@ struct gang_share {
     bool is_whole; /* something among it cannot be read */
 };
 
-/* Adds a pod's GPUs on a node of so many GPUs: a pod whose accelerators cannot be read takes the
-   whole node, once.  Returns by how many parts of a GPU the share grew. */
+/* Adds a pod's GPUs on a node of so many GPUs.  A pod whose accelerators cannot be read raises the
+   share to the whole node; a second such pod adds nothing.  Returns by how many parts of a GPU the
+   share grew. */
 int64_t gang_share_add(struct gang_share *share, struct gpu_demand demand, int64_t node_gpus);
 
 /* The share in whole GPUs. */

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What inference engines call what they count: THE table of names, and the questions that are made
- * of it.
+ * The metric names of each inference engine (THE table), and the queries that sluice builds from
+ * them.
  */
 #pragma once
 

@@ -4,8 +4,8 @@
  * A kubeconfig file, reduced to what one cluster's connection needs.  Relative paths in it are
  * taken from the folder of the file.  What would weaken TLS (insecure-skip-tls-verify, plain http
  * except to loopback) or is not supported (auth-provider, basic auth, impersonation, proxy-url) is
- * refused by name, not ignored.  A kubeconfig that names a program for its credentials runs what it
- * likes: only the one program that sluice.yaml allows is run.
+ * refused by name, not ignored.  A kubeconfig could name any program for its
+ * credentials, so sluice runs only the one that sluice.yaml allows.
  */
 #pragma once
 

@@ -34,7 +34,7 @@ void kube_frames_free(struct kube_frames *frames);
 void kube_frames_reset(struct kube_frames *frames);
 
 /* Returns how many events ended with these bytes. -1 when one is too long or not an event, when
-   on_event() refused it, or when it is an event ERROR of the server (err is then the error that its
-   Status would be as an answer).  No event is passed on after that, until the reset. */
+   on_event() refused it, or when it is an event ERROR of the server (err is then the same as
+   for an HTTP answer with that Status).  No event is passed on after that, until the reset. */
 int kube_frames_add(struct kube_frames *frames, const char *bytes, size_t size, struct error *err)
     __attribute__((warn_unused_result));

@@ -165,8 +165,8 @@ static int check_version(const struct yaml_node *exec, const char **ret, struct 
                       "only client.authentication.k8s.io/v1 and v1beta1 are known");
 }
 
-/* A missing program is reported when it is to run: during its upgrade the other checks are still
-   valid. */
+/* A missing program is no error yet, because an upgrade may be replacing it.  The error comes when
+   sluice runs it. */
 static int check_program(const struct yaml_node *exec, const char *allowed, struct error *err)
 {
     struct error why = { 0 };

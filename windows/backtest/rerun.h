@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The judge's replay (judge.h), started at any slot: the effect of a change of some slots on late
- * requests, replayed only as long as the change has an effect.  The state at each slot's begin is
- * kept, and a trial ends where its state is again the one that is kept.
+ * Starts the judge's replay (judge.h) at any slot, to count how a change of some slots changes the
+ * late requests.  The state at the start of each slot is stored.  A trial ends at the first slot
+ * whose state equals the stored one.
  *
  *     rerun_plan(rerun, servers);
  *     const struct rerun_change change = { .first = 40, .count = 3, .servers = -1 };

@@ -27,8 +27,8 @@ enum {
 };
 
 static const double cut = 1.0;          /* of an hour's difference, as a logarithm */
-static const double floor_share = 0.05; /* of the mean hour, added to each hour: so a few arrivals
-                                           count as none */
+static const double floor_share = 0.05; /* of the mean hour, added before the logarithm:
+                                           few arrivals then differ little from none */
 static const double far_times = 2.5;    /* times the usual distance of days */
 static const double far_min = 0.2;
 static const double near_times = 1.5;

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The distances between neighbours are looked at one by one: one that is of a believed step says
- * that its row counts for so long; any other is a gap in the era that it is in.
+ * Reads the distances between neighbours in order.  The base step, or a believed step, sets the
+ * era.  A longer multiple of the era's step is a gap.  After any other distance the base step
+ * holds.
  */
 #include "windows/demand/steps.h"
 
@@ -120,9 +121,9 @@ static int64_t divisor_of(int64_t left, int64_t right)
     return left;
 }
 
-/* Of sparse rows few are a step apart.  Then the step is the common divisor of all distances, if
-   some have it, or if sparse rows were announced.  A few rows off the grid do not make sparse
-   rows. */
+/* In sparse rows most neighbours are more than a step apart.  The step is then the common divisor
+   of all distances, if any distance equals it or sparse rows were announced.  A few rows off the
+   grid do not make sparse rows. */
 int64_t steps_base(const struct steps_tallies *tallies, bool is_sparse, int64_t *ret_divisor)
 {
     struct steps_tally common = most_common(tallies);

@@ -58,8 +58,9 @@ size_t arrivals_of_step(const struct arrivals *arrivals, size_t step, enum deman
 /* The seed of the services of a segment that begins with this step. */
 uint64_t arrivals_service_seed(const struct arrivals_setup *setup, size_t step);
 
-/* Each random number gives four services of 16 bits.  Sets the place in this sequence of the first
-   service of a chunk, if all requests before it in its segment have started. */
+/* Each random number gives four services of 16 bits.  Sets *ret_random and *ret_drawn
+   to where the services of chunk `at` begin in this sequence.  All earlier requests of its segment
+   count as started. */
 void arrivals_services(struct arrivals *arrivals, size_t at, struct random *ret_random,
                        unsigned *ret_drawn);
 

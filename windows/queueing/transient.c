@@ -132,8 +132,8 @@ static struct motion motion_at(const struct fluid_queue *queue, double rate,
                             rate + served * (1 - busy + queue->cv2 * busy) };
 }
 
-/* The length of a part of a step: so short that neither mean nor variance moves by more than half
-   its own width, within limits. */
+/* The length of a part of a step.  In one part the mean moves by at most half a deviation, and the
+   variance by half of itself.  A part has a least length. */
 static double part_length(const struct fluid_queue *queue, double rate, const struct motion *motion,
                           const struct state *state)
 {

@@ -180,8 +180,9 @@ struct engine_state engine_state(const struct engine_station *station, double ra
                                   running / rate };
 }
 
-/* c times the integral of log(f(b) / rate) from the balance to all slots: so many times less likely
-   than the busiest state is the one in which all slots run. */
+/* Whether waiting is negligible.  "All slots are busy" is e^x times less likely than the most
+   likely state.  x is `parts` times the integral of log(f(b) / each) from the balance to all slots;
+   f(b) are the completions a second of a replica on which b requests run. */
 bool engine_hardly_waits(const struct engine_station *station, double rate)
 {
     enum { ENOUGH = 40 }; /* e to the power of it */

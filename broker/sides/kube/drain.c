@@ -68,8 +68,8 @@ static int64_t paused_since(const struct runner *runner, const struct transfer *
     return runner_freeze(runner, transfer) ? now : 0;
 }
 
-/* The time for asking budgets stays as announced.  How long this process was down is unknown: a
-   deadline that passed meanwhile is set again. -1: it could not be stored. */
+/* A pause moves the deadline of the drain, so that evictions get as much time as was announced.  If
+   the deadline passed while sluice was down, a full drain begins again. -1: it is not stored. */
 static int follow_clock(struct runner *runner, struct transfer *transfer)
 {
     int64_t since_ms = paused_since(runner, transfer);
@@ -241,7 +241,7 @@ static void leave_to_slurm(const struct pod *pod, struct rest *rest)
 }
 
 /* Evicts the pod before its last moment, deletes it after that; a gang is suspended before either.
-   A pod that arrives past the deadline on a node that was cordoned so long delays nothing. */
+   A pod that was made after the deadline delays nothing: the node had to be empty by then. */
 static const struct effect *ask_pod(struct runner *runner, struct transfer *transfer,
                                     const struct pod *pod, int64_t left_ms, struct rest *rest)
 {

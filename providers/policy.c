@@ -10,6 +10,8 @@
 /* Each permission once, in the order of the table. */
 static bool is_first(const struct provider_kind *kind, size_t at)
 {
+    if (kind->actions[at].permission[0] == '\0')
+        return false;
     for (size_t i = 0; i < at; i++)
         if (text_equal(kind->actions[i].permission, kind->actions[at].permission))
             return false;

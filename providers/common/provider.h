@@ -110,7 +110,8 @@ typedef void (*provider_look_fn)(void *context, const struct instance *instance,
 /* One kind of request, and what an account must be allowed for it. */
 struct provider_action {
     const char *name;       /* as the API has it: "TerminateInstanceInAutoScalingGroup" */
-    const char *permission; /* "autoscaling:TerminateInstanceInAutoScalingGroup" */
+    const char *permission; /* "autoscaling:TerminateInstanceInAutoScalingGroup"; "": the cloud
+                               answers this request to anybody */
     bool is_mutation;
     const char *purpose; /* in a few words, for the file of permissions */
 };

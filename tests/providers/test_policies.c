@@ -24,6 +24,17 @@ static void files_follow_from_the_tables(void **state)
     }
 }
 
+/* The cloud answers these to anybody: Google's reference says that none is needed. */
+static const char *const free_requests[] = { "projects.testIamPermissions" };
+
+static bool is_free(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(free_requests); i++)
+        if (text_equal(free_requests[i], name))
+            return true;
+    return false;
+}
+
 /* A row without a permission or a purpose would leave a hole in a policy. */
 static void each_request_is_described(void **state)
 {
@@ -33,7 +44,8 @@ static void each_request_is_described(void **state)
             const struct provider_action *action = &provider_kinds[i]->actions[k];
 
             assert_true(action->name && action->name[0] != '\0');
-            assert_true(action->permission && action->permission[0] != '\0');
+            assert_non_null(action->permission);
+            assert_true((action->permission[0] == '\0') == is_free(action->name));
             assert_true(action->purpose && action->purpose[0] != '\0');
         }
 }

@@ -13,11 +13,7 @@
 #include "providers/oci/oci.h"
 
 const struct provider_kind *const provider_kinds[] = {
-    &gcp_kind,
-    &azure_kind,
-    &capi_kind,
-    &aws_kind,
-    &oci_kind,
+    &gcp_kind, &azure_kind, &capi_kind, &aws_kind, &oci_kind,
 };
 
 const size_t provider_kind_count = COUNT_OF(provider_kinds);

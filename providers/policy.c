@@ -31,11 +31,10 @@ static json_t *permissions_of(const struct provider_kind *kind, bool are_mutatio
 static void print_json(json_t *taken, struct text *out)
 {
     owned(json) json_t *root = taken;
-    char *chars = json_dumps(root, JSON_INDENT(2));
+    owned(chars) char *chars = json_dumps(root, JSON_INDENT(2));
 
     require(chars);
     text_add(out, "%s\n", chars);
-    free(chars);
 }
 
 /* A policy of IAM.  Reads cannot be limited to a group; changes can, by the resource. */

@@ -406,8 +406,7 @@ struct sim_answer {
     const char *content_type;
     struct http_header headers[4];
     size_t header_count;
-    char date[32];       /* what the header Date points to */
-    char own_header[64]; /* what a cloud's own header may point to */
+    char date[32], own_header[64]; /* what the header Date, and a cloud's own, point to */
     struct watch_query watch;
     bool is_lost; /* the effect took place, the answer gets lost */
     bool is_refused;

@@ -48,24 +48,30 @@ static void a_machine_comes_and_goes(const struct contract_kind *kind)
     assert_non_null(contract_new_machine(&it));
     text_copy(name, sizeof name, contract_new_machine(&it)->name);
     assert_string_not_equal(contract_new_machine(&it)->provider_id, "");
-    assert_int_equal(contract_look(&it, name), ERROR_NONE);
-    assert_true(it.is_seen);
-    assert_int_equal(it.seen.state, INSTANCE_RUNNING);
+    if (provider_can_look(it.provider)) {
+        assert_int_equal(contract_look(&it, name), ERROR_NONE);
+        assert_true(it.is_seen);
+        assert_int_equal(it.seen.state, INSTANCE_RUNNING);
+    }
 
     struct contract_order removal = contract_order(2);
 
     text_copy(removal.instance, sizeof removal.instance, name);
     assert_int_equal(contract_carry_out(&it, contract_remove_once, &removal), ERROR_NONE);
+    contract_wait(&it, kind->leaves_ms);
     contract_list(&it);
     assert_int_equal(contract_find(&it, name)->state, INSTANCE_DELETING);
     expect_size(&it, 2);
     assert_null(contract_find(&it, name));
-    assert_int_equal(contract_look(&it, name), ERROR_NONE);
-    assert_false(it.is_seen);
+    if (provider_can_look(it.provider)) {
+        assert_int_equal(contract_look(&it, name), ERROR_NONE);
+        assert_false(it.is_seen);
+    }
     contract_close(&it);
 }
 
-/* Names and provider IDs belong together; those of another zone are of another pool. */
+/* Names and provider IDs belong together; those of another zone are of another pool, where an ID
+   has its zone. */
 static void provider_ids_are_read(const struct contract_kind *kind)
 {
     struct contract it;
@@ -73,12 +79,15 @@ static void provider_ids_are_read(const struct contract_kind *kind)
     size_t claim = 0;
 
     contract_open(&it, kind, 1, "");
-    assert_true(
-        provider_read_id(it.provider, contract_pool(&it), it.before[0].provider_id, name, &claim));
-    assert_string_equal(name, it.before[0].name);
+    assert_string_not_equal(it.before[0].provider_id, "");
+    assert_int_equal(
+        provider_read_id(it.provider, contract_pool(&it), it.before[0].provider_id, name, &claim),
+        kind->ids != IDS_OF_OTHERS);
+    assert_string_equal(name, kind->ids != IDS_OF_OTHERS ? it.before[0].name : "");
     kind->kind->set_zone(it.pool, "eu-west-1b");
-    assert_false(
-        provider_read_id(it.provider, contract_pool(&it), it.before[0].provider_id, name, &claim));
+    assert_int_equal(
+        provider_read_id(it.provider, contract_pool(&it), it.before[0].provider_id, name, &claim),
+        kind->ids == IDS_OF_MACHINES);
     contract_close(&it);
 }
 
@@ -86,15 +95,16 @@ static const struct {
     const char *fault;
     int times;
     enum error_kind first; /* of the first answer to the verb */
+    bool has_effect;
 } faults_of_transport[] = {
-    { "refused", 1, ERROR_TRANSIENT },
-    { "lost_answer", 1, ERROR_UNKNOWN_OUTCOME },
-    { "lost_answer", 3, ERROR_UNKNOWN_OUTCOME },
-    { "http_500", 1, ERROR_UNKNOWN_OUTCOME },
-    { "http_500_after", 1, ERROR_UNKNOWN_OUTCOME },
-    { "http_500_after", 3, ERROR_UNKNOWN_OUTCOME },
-    { "http_429", 1, ERROR_THROTTLED },
-    { "http_429", 3, ERROR_THROTTLED },
+    { "refused", 1, ERROR_TRANSIENT, false },
+    { "lost_answer", 1, ERROR_UNKNOWN_OUTCOME, true },
+    { "lost_answer", 3, ERROR_UNKNOWN_OUTCOME, true },
+    { "http_500", 1, ERROR_UNKNOWN_OUTCOME, false },
+    { "http_500_after", 1, ERROR_UNKNOWN_OUTCOME, true },
+    { "http_500_after", 3, ERROR_UNKNOWN_OUTCOME, true },
+    { "http_429", 1, ERROR_THROTTLED, false },
+    { "http_429", 3, ERROR_THROTTLED, false },
 };
 
 /* The answer of the first exchange that is not a plan. */
@@ -126,26 +136,37 @@ static void each_order_makes_one_machine(const struct contract_kind *kind)
     }
 }
 
+/* All writes of a removal; the fault meets the one of this number. */
+static void remove_by_a_fault(const struct contract_kind *kind, size_t fault, size_t write)
+{
+    bool is_last = write + 1 == COUNT_OF(kind->removes) || !kind->removes[write + 1];
+    struct contract it;
+    enum error_kind answer;
+
+    print_message("      %s x%d of %s\n", faults_of_transport[fault].fault,
+                  faults_of_transport[fault].times, kind->removes[write]);
+    contract_open(&it, kind, 3, "");
+    for (int n = 0; n < faults_of_transport[fault].times; n++)
+        simulator_fault_next(it.simulator, faults_of_transport[fault].fault, kind->removes[write]);
+
+    struct contract_order order = order_of_removal(&it, 1);
+
+    /* A removal that had its effect is seen in the read before the next one. */
+    assert_int_equal(first_answer(&it, contract_remove_once, &order),
+                     faults_of_transport[fault].first);
+    answer = contract_carry_out(&it, contract_remove_once, &order);
+    assert_int_equal(answer, is_last && faults_of_transport[fault].has_effect ? kind->removed_again
+                                                                              : ERROR_NONE);
+    expect_size(&it, 2);
+    assert_null(contract_find(&it, order.instance));
+    contract_close(&it);
+}
+
 static void each_order_removes_one_machine(const struct contract_kind *kind)
 {
-    for (size_t i = 0; i < COUNT_OF(faults_of_transport); i++) {
-        struct contract it;
-
-        print_message("      %s x%d\n", faults_of_transport[i].fault, faults_of_transport[i].times);
-        contract_open(&it, kind, 3, "");
-        for (int n = 0; n < faults_of_transport[i].times; n++)
-            simulator_fault_next(it.simulator, faults_of_transport[i].fault, kind->remove);
-
-        struct contract_order order = order_of_removal(&it, 1);
-
-        /* A removal that had its effect is seen in the read before the next one. */
-        assert_int_equal(first_answer(&it, contract_remove_once, &order),
-                         faults_of_transport[i].first);
-        assert_int_equal(contract_carry_out(&it, contract_remove_once, &order), ERROR_NONE);
-        expect_size(&it, 2);
-        assert_null(contract_find(&it, order.instance));
-        contract_close(&it);
-    }
+    for (size_t i = 0; i < COUNT_OF(faults_of_transport); i++)
+        for (size_t k = 0; k < COUNT_OF(kind->removes) && kind->removes[k]; k++)
+            remove_by_a_fault(kind, i, k);
 }
 
 static void a_repeated_removal_removes_no_other(const struct contract_kind *kind)
@@ -158,8 +179,8 @@ static void a_repeated_removal_removes_no_other(const struct contract_kind *kind
     struct contract_order again = order_of_removal(&it, 2);
 
     assert_int_equal(contract_carry_out(&it, contract_remove_once, &order), ERROR_NONE);
-    assert_int_equal(contract_carry_out(&it, contract_remove_once, &order), ERROR_NONE);
-    assert_int_equal(contract_carry_out(&it, contract_remove_once, &again), ERROR_NONE);
+    assert_int_equal(contract_carry_out(&it, contract_remove_once, &order), kind->removed_again);
+    assert_int_equal(contract_carry_out(&it, contract_remove_once, &again), kind->removed_again);
     expect_size(&it, 2);
     answer = contract_carry_out(&it, contract_remove_once, &again);
     assert_true(answer == ERROR_NONE || answer == ERROR_NOT_FOUND);
@@ -180,33 +201,54 @@ static struct error trouble_of(struct contract *it, enum error_kind answer)
     return it->shortfall;
 }
 
+/* The machine of an order that is not there: it is in the list, and it is not one of the first. */
+static struct contract_order order_of_return(const struct contract *it, int number)
+{
+    struct contract_order order = contract_order(number);
+
+    assert_non_null(contract_new_machine(it));
+    text_copy(order.instance, sizeof order.instance, contract_new_machine(it)->name);
+    return order;
+}
+
+/* An order that brought no machine is taken back, once, and no machine goes for it. */
+static void expect_return(struct contract *it, bool is_refused, int nodes)
+{
+    const struct contract_kind *kind = it->kind;
+    bool is_counted = kind->want == WANT_COUNTED || kind->want == WANT_FAILED;
+    struct contract_order back = contract_order(22);
+
+    if (kind->kind->cancel) {
+        assert_int_equal(contract_carry_out(it, contract_cancel_once, &back),
+                         is_counted && !is_refused ? ERROR_NONE : ERROR_CONFLICT);
+        back = contract_order(23);
+        assert_int_equal(contract_carry_out(it, contract_cancel_once, &back), ERROR_CONFLICT);
+    }
+    if (kind->want == WANT_LISTED) {
+        assert_int_equal(contract_list(it), ERROR_NONE);
+        back = order_of_return(it, 24);
+        assert_int_equal(contract_carry_out(it, contract_remove_once, &back), ERROR_NONE);
+    }
+    expect_size(it, nodes);
+}
+
 static void expect_trouble(const struct contract_kind *kind, int nodes, const char *world,
                            enum error_kind wanted)
 {
+    bool is_refused = wanted == ERROR_DENIED ? kind->refuses_quota : kind->want == WANT_REFUSED;
     struct contract it;
     struct contract_order order = contract_order(1);
-    struct contract_order back = contract_order(2);
     enum error_kind answer;
     struct error trouble;
 
     contract_open(&it, kind, nodes, world);
     answer = contract_carry_out(&it, contract_create_once, &order);
-    assert_int_equal(answer, kind->fails_fast ? wanted : ERROR_NONE);
+    assert_int_equal(answer, is_refused ? wanted : ERROR_NONE);
     trouble = trouble_of(&it, answer);
     if (trouble.kind != wanted)
         fail_msg("%s: %s", error_kind_name(trouble.kind), trouble.text);
     assert_int_equal(contract_running(&it), nodes);
-
-    /* It is taken back, once, and no machine goes for it. */
-    if (!kind->kind->cancel) {
-        contract_close(&it);
-        return;
-    }
-    answer = contract_carry_out(&it, contract_cancel_once, &back);
-    assert_int_equal(answer, kind->fails_fast ? ERROR_CONFLICT : ERROR_NONE);
-    back = contract_order(3);
-    assert_int_equal(contract_carry_out(&it, contract_cancel_once, &back), ERROR_CONFLICT);
-    expect_size(&it, nodes);
+    expect_return(&it, is_refused, nodes);
     contract_close(&it);
 }
 
@@ -234,9 +276,16 @@ static void a_stockout_that_ends_brings_the_machine(const struct contract_kind *
 
     contract_open(&it, kind, 2, "stockouts: [{zone: us-east-1a, from: 0s, to: 10m}]\n");
     answer = contract_carry_out(&it, contract_create_once, &order);
+    assert_int_equal(answer, kind->want == WANT_REFUSED ? ERROR_NO_CAPACITY : ERROR_NONE);
     contract_wait(&it, 15 * MINUTE_MS);
-    if (answer != ERROR_NONE)
+    if (kind->want == WANT_REFUSED) {
         assert_int_equal(contract_carry_out(&it, contract_create_once, &order), ERROR_NONE);
+    } else if (kind->want == WANT_FAILED) {
+        struct contract_order next = contract_order(2);
+
+        expect_return(&it, false, 2);
+        assert_int_equal(contract_carry_out(&it, contract_create_once, &next), ERROR_NONE);
+    }
     expect_size(&it, 3);
     assert_int_equal(it.shortfall.kind, ERROR_NONE);
     contract_close(&it);
@@ -269,12 +318,19 @@ static void one_of_two_orders_comes(const struct contract_kind *kind)
     contract_open(&it, kind, 3, "");
     assert_int_equal(contract_carry_out(&it, contract_create_once, &first), ERROR_NONE);
     answer = contract_carry_out(&it, contract_create_once, &second);
+    assert_int_equal(answer, kind->want == WANT_REFUSED ? ERROR_NO_CAPACITY : ERROR_NONE);
     contract_wait(&it, 15 * MINUTE_MS);
     assert_int_equal(contract_running(&it), 4);
-    if (kind->kind->cancel && answer == ERROR_NONE)
+    if (kind->want == WANT_COUNTED || kind->want == WANT_FAILED)
         assert_int_equal(contract_carry_out(&it, contract_cancel_once, &back), ERROR_NONE);
-    if (kind->kind->cancel)
-        expect_size(&it, 4);
+    if (kind->want == WANT_LISTED) {
+        assert_int_equal(contract_list(&it), ERROR_NONE);
+        for (size_t i = 0; i < it.count; i++)
+            if (it.machines[i].trouble.kind != ERROR_NONE)
+                text_copy(back.instance, sizeof back.instance, it.machines[i].name);
+        assert_int_equal(contract_carry_out(&it, contract_remove_once, &back), ERROR_NONE);
+    }
+    expect_size(&it, 4);
     contract_close(&it);
 }
 
@@ -282,20 +338,20 @@ static void one_of_two_orders_comes(const struct contract_kind *kind)
 static void orders_beside_each_other_add_up(const struct contract_kind *kind)
 {
     struct contract it;
-    struct contract_order first = contract_order(1), second = contract_order(2);
-    enum error_kind one, two;
+    struct contract_order orders[] = { contract_order(1), contract_order(2) };
+    enum error_kind answers[2] = { ERROR_TRANSIENT, ERROR_TRANSIENT };
 
     contract_open(&it, kind, 2, "");
-    one = contract_create_once(&it, &first);
-    two = contract_create_once(&it, &second);
-    for (int i = 0; i < 10 && (one == ERROR_TRANSIENT || two == ERROR_TRANSIENT); i++) {
-        if (two == ERROR_TRANSIENT)
-            two = contract_create_once(&it, &second);
-        if (one == ERROR_TRANSIENT)
-            one = contract_create_once(&it, &first);
+    answers[0] = contract_create_once(&it, &orders[0]);
+    for (int i = 0; i <= 2 * kind->attempts; i++) {
+        if (answers[(i + 1) % 2] != ERROR_TRANSIENT)
+            continue;
+        answers[(i + 1) % 2] = contract_create_once(&it, &orders[(i + 1) % 2]);
+        if (it.err.kind == ERROR_TRANSIENT && it.err.cause != &provider_goes_on)
+            contract_wait(&it, 30 * SECOND_MS);
     }
-    assert_int_equal(one, ERROR_NONE);
-    assert_int_equal(two, ERROR_NONE);
+    assert_int_equal(answers[0], ERROR_NONE);
+    assert_int_equal(answers[1], ERROR_NONE);
     expect_size(&it, 4);
     contract_close(&it);
 }
@@ -331,12 +387,21 @@ static void a_healed_machine_keeps_the_size(const struct contract_kind *kind)
     contract_wait(&it, LONG_MS);
     assert_int_equal(contract_wanted(&it), 3);
     assert_int_equal(contract_list(&it), ERROR_NONE);
-    if (contract_find(&it, order.instance)) { /* the same name: the broker asks for its ID */
+    switch (kind->heals) {
+    case HEALS_AGAIN: /* the broker asks for its ID */
+        assert_non_null(contract_find(&it, order.instance));
         assert_string_not_equal(contract_find(&it, order.instance)->id, it.before[0].id);
-    } else {
+        break;
+    case HEALS_IN_PLACE:
+        assert_non_null(contract_find(&it, order.instance));
+        assert_string_equal(contract_find(&it, order.instance)->id, it.before[0].id);
+        break;
+    case HEALS_BY_ANOTHER:
+        assert_null(contract_find(&it, order.instance));
         answer = contract_carry_out(&it, contract_remove_once, &order);
         assert_true(answer == ERROR_NOT_FOUND || answer == ERROR_NONE);
         expect_size(&it, 3);
+        break;
     }
     contract_close(&it);
 }
@@ -362,10 +427,11 @@ static void a_size_that_is_set_back_leaves_nothing_to_cancel(const struct contra
     struct contract it;
     struct contract_order order = contract_order(1), back = contract_order(2);
 
-    if (!kind->kind->cancel || kind->fails_fast)
+    if (!kind->kind->cancel)
         return;
     contract_open(&it, kind, 2, "stockouts: [{zone: us-east-1a, from: 0s, to: 1d}]\n");
-    assert_int_equal(contract_carry_out(&it, contract_create_once, &order), ERROR_NONE);
+    assert_int_equal(contract_carry_out(&it, contract_create_once, &order),
+                     kind->want == WANT_REFUSED ? ERROR_NO_CAPACITY : ERROR_NONE);
     contract_wait(&it, 10 * SECOND_MS);
     simulator_resize_pool(it.simulator, "pool", 2);
     assert_int_equal(contract_carry_out(&it, contract_cancel_once, &back), ERROR_CONFLICT);
@@ -373,26 +439,36 @@ static void a_size_that_is_set_back_leaves_nothing_to_cancel(const struct contra
     contract_close(&it);
 }
 
+static void cancel_by_a_fault(const struct contract_kind *kind, size_t fault)
+{
+    struct contract it;
+    struct contract_order first = contract_order(1), second = contract_order(2);
+    struct contract_order back = contract_order(3);
+
+    print_message("      %s x%d\n", faults_of_transport[fault].fault,
+                  faults_of_transport[fault].times);
+    contract_open(&it, kind, 2, "stockouts: [{zone: us-east-1a, from: 0s, to: 10m}]\n");
+    assert_int_equal(contract_carry_out(&it, contract_create_once, &first), ERROR_NONE);
+    assert_int_equal(contract_carry_out(&it, contract_create_once, &second), ERROR_NONE);
+    assert_int_equal(contract_wanted(&it), 4);
+    for (int n = 0; n < faults_of_transport[fault].times; n++)
+        simulator_fault_next(it.simulator, faults_of_transport[fault].fault, kind->create);
+    assert_int_equal(contract_carry_out(&it, contract_cancel_once, &back), ERROR_NONE);
+    if (kind->want == WANT_FAILED) { /* of the other order nothing comes, either */
+        contract_wait(&it, LONG_MS);
+        assert_int_equal(contract_wanted(&it), 3);
+        expect_return(&it, false, 2);
+    } else {
+        expect_size(&it, 3);
+    }
+    contract_close(&it);
+}
+
 static void a_cancel_takes_back_one(const struct contract_kind *kind)
 {
-    if (!kind->kind->cancel || kind->fails_fast)
-        return;
-    for (size_t i = 0; i < COUNT_OF(faults_of_transport); i++) {
-        struct contract it;
-        struct contract_order first = contract_order(1), second = contract_order(2);
-        struct contract_order back = contract_order(3);
-
-        print_message("      %s x%d\n", faults_of_transport[i].fault, faults_of_transport[i].times);
-        contract_open(&it, kind, 2, "stockouts: [{zone: us-east-1a, from: 0s, to: 10m}]\n");
-        assert_int_equal(contract_carry_out(&it, contract_create_once, &first), ERROR_NONE);
-        assert_int_equal(contract_carry_out(&it, contract_create_once, &second), ERROR_NONE);
-        assert_int_equal(contract_wanted(&it), 4);
-        for (int n = 0; n < faults_of_transport[i].times; n++)
-            simulator_fault_next(it.simulator, faults_of_transport[i].fault, kind->create);
-        assert_int_equal(contract_carry_out(&it, contract_cancel_once, &back), ERROR_NONE);
-        expect_size(&it, 3);
-        contract_close(&it);
-    }
+    if (kind->want == WANT_COUNTED || kind->want == WANT_FAILED)
+        for (size_t i = 0; i < COUNT_OF(faults_of_transport); i++)
+            cancel_by_a_fault(kind, i);
 }
 
 static void a_read_that_fails_is_no_list(const struct contract_kind *kind)
@@ -420,9 +496,11 @@ static void permissions_that_lack_change_nothing(const struct contract_kind *kin
     contract_open(&it, kind, 2, "");
     simulator_fault_next(it.simulator, "http_403", kind->create);
     assert_int_equal(contract_carry_out(&it, contract_create_once, &order), ERROR_DENIED);
-    simulator_fault_next(it.simulator, "http_403", kind->remove);
-    order = order_of_removal(&it, 2);
-    assert_int_equal(contract_carry_out(&it, contract_remove_once, &order), ERROR_DENIED);
+    for (size_t i = 0; i < COUNT_OF(kind->removes) && kind->removes[i]; i++) {
+        simulator_fault_next(it.simulator, "http_403", kind->removes[i]);
+        order = order_of_removal(&it, 2 + (int)i);
+        assert_int_equal(contract_carry_out(&it, contract_remove_once, &order), ERROR_DENIED);
+    }
     expect_size(&it, 2);
     contract_close(&it);
 }
@@ -431,13 +509,13 @@ static void a_safe_pool_is_told_from_a_trap(const struct contract_kind *kind)
 {
     struct contract it;
 
-    if (!kind->traps || !kind->kind->inspect)
+    if (!kind->traps && !kind->pool_traps)
         return;
     contract_open(&it, kind, 2, "");
     assert_int_equal(contract_inspect(&it), ERROR_NONE);
     assert_int_equal(it.wrong, 0);
     contract_close(&it);
-    contract_open(&it, kind, 2, kind->traps);
+    contract_open_trap(&it, kind, 2);
     assert_int_equal(contract_inspect(&it), ERROR_NONE);
     assert_true(it.wrong > 0);
     assert_true(it.doubtful > 0);

@@ -11,9 +11,19 @@
 
 #include <string.h>
 
-enum { ATTEMPTS = 10, RETRY_MS = 30 * SECOND_MS };
+enum { RETRY_MS = 30 * SECOND_MS };
 
 static const char pool_name[] = "pool";
+
+/* The text, with the folder's name for "FOLDER". */
+static char *in_folder(const char *text, const char *folder)
+{
+    static const char word[] = "FOLDER";
+    const char *at = strstr(text, word);
+
+    return at ? text_format("%.*s%s%s", (int)(at - text), text, folder, at + strlen(word))
+              : mem_copy_chars(text);
+}
 
 static void *read_settings(const struct settings_kind *kind, const char *yaml)
 {
@@ -28,11 +38,10 @@ static void *read_settings(const struct settings_kind *kind, const char *yaml)
     return object;
 }
 
-static void make_simulator(struct contract *it, int nodes, const char *world)
+static void make_simulator(struct contract *it, const char *account, const char *world)
 {
-    owned(test_folder) char *folder = test_folder_new();
     struct error err = { 0 };
-    size_t length = strlen(it->kind->account);
+    size_t length = strlen(account);
     owned(chars) char *config = text_format(
         "clusters:\n"
         "  lab: {role: research, kubeconfig: lab.kubeconfig}\n"
@@ -45,11 +54,10 @@ static void make_simulator(struct contract *it, int nodes, const char *world)
         "  %s: {cluster: lab, reservation: main, provider: cloud, %s\n"
         "queues: {}\n"
         "workloads: {}\n",
-        it->kind->kind->account.name, length > 2 ? ", " : "", (int)length - 2,
-        it->kind->account + 1, pool_name, it->kind->pool + 1);
-    owned(chars) char *lines = text_format("pools: {%s: {nodes: %d}}\n%s", pool_name, nodes, world);
-    owned(chars) char *config_path = test_folder_write(folder, "sluice.yaml", config);
-    owned(chars) char *world_path = test_folder_write(folder, "world.yaml", lines);
+        it->kind->kind->account.name, length > 2 ? ", " : "", (int)length - 2, account + 1,
+        pool_name, it->kind->pool + 1);
+    owned(chars) char *config_path = test_folder_write(it->folder, "sluice.yaml", config);
+    owned(chars) char *world_path = test_folder_write(it->folder, "world.yaml", world);
 
     it->loop = loop_virtual_new((struct wall_time){ 1790000000000 });
     it->simulator = simulator_new(it->loop, config_path, world_path, &err);
@@ -57,26 +65,46 @@ static void make_simulator(struct contract *it, int nodes, const char *world)
         fail_msg("%s", err.text);
 }
 
-void contract_open(struct contract *it, const struct contract_kind *kind, int nodes,
-                   const char *world)
+static void open_in(struct contract *it, const struct contract_kind *kind, const char *world,
+                    int nodes)
 {
     struct error err = { 0 };
 
-    *it = (struct contract){ .kind = kind };
+    *it = (struct contract){ .kind = kind, .folder = test_folder_new() };
+    owned(chars) char *account = in_folder(kind->account, it->folder);
+
     if (kind->set_up)
-        kind->set_up();
-    make_simulator(it, nodes, world);
+        kind->set_up(it->folder);
+    make_simulator(it, account, world);
     it->world = (struct world){ it->loop, simulator_http(it->simulator), &it->random, NULL };
-    it->account = read_settings(&kind->kind->account, kind->account);
+    it->account = read_settings(&kind->kind->account, account);
     it->pool = read_settings(&kind->kind->pool, kind->pool);
     kind->kind->set_zone(it->pool, "us-east-1a");
     it->provider = provider_open(&it->world, kind->kind, it->account, &err);
     if (!it->provider)
         fail_msg("%s", err.text);
-    assert_int_equal(contract_list(it), ERROR_NONE);
+    if (contract_list(it) != ERROR_NONE)
+        fail_msg("%s", it->err.text);
     assert_int_equal(it->count, nodes);
     memcpy(it->before, it->machines, sizeof it->before);
     it->before_count = it->count;
+}
+
+void contract_open(struct contract *it, const struct contract_kind *kind, int nodes,
+                   const char *world)
+{
+    owned(chars) char *lines = text_format("pools: {%s: {nodes: %d}}\n%s", pool_name, nodes, world);
+
+    open_in(it, kind, lines, nodes);
+}
+
+void contract_open_trap(struct contract *it, const struct contract_kind *kind, int nodes)
+{
+    owned(chars) char *lines = text_format("pools: {%s: {nodes: %d%s%s}}\n%s", pool_name, nodes,
+                                           kind->pool_traps ? ", " : "", kind->pool_traps ?: "",
+                                           kind->traps ?: "");
+
+    open_in(it, kind, lines, nodes);
 }
 
 void contract_close(struct contract *it)
@@ -90,6 +118,7 @@ void contract_close(struct contract *it)
     mem_free(it->pool);
     simulator_free(it->simulator);
     loop_free(it->loop);
+    test_folder_free(it->folder);
 }
 
 void contract_wait(struct contract *it, int64_t ms)
@@ -246,7 +275,7 @@ enum error_kind contract_carry_out(struct contract *it, contract_fn send,
 {
     enum error_kind kind = send(it, order);
 
-    for (int i = 0; i < ATTEMPTS; i++) {
+    for (int i = 0; i < it->kind->attempts; i++) {
         if (kind != ERROR_TRANSIENT && kind != ERROR_THROTTLED && kind != ERROR_UNKNOWN_OUTCOME)
             break;
         if (it->err.cause != &provider_goes_on)

@@ -14,21 +14,52 @@
 #include "tests/support/unit.h"
 #include "tools/simulator/model/simulator.h"
 
-/* A kind, and one way to use it. */
+/* What is left of an order for which the cloud has no machine now. */
+enum contract_want {
+    WANT_REFUSED, /* nothing: create() itself says so */
+    WANT_COUNTED, /* a larger number; the cloud goes on trying, and cancel() takes it back */
+    WANT_FAILED,  /* a larger number; the cloud tries no more, and cancel() takes it back */
+    WANT_LISTED,  /* a machine in the list, with its trouble; remove() takes it back */
+};
+
+/* What the cloud's healer makes of a machine. */
+enum contract_healing {
+    HEALS_BY_ANOTHER, /* another machine, of another name */
+    HEALS_AGAIN,      /* a machine of the same name, and another ID */
+    HEALS_IN_PLACE,   /* the same machine: only its Node is another one */
+};
+
+/* What the provider ID of a Node tells. */
+enum contract_ids {
+    IDS_WITH_ZONE, /* which machine it is, and in which zone */
+    IDS_OF_MACHINES,
+    IDS_OF_OTHERS, /* the cloud below names it: lists have the ID, but it names no machine */
+};
+
+/* A kind, and one way to use it.  What a kind cannot do is a column here, and each case checks that
+   the kind does what the column says. */
 struct contract_kind {
     const char *name; /* for people: "aws, by number" */
     const struct provider_kind *kind;
-    const char *account;  /* YAML of providers.NAME, without `kind` */
-    const char *pool;     /* YAML of its keys of pools.NAME */
-    const char *traps;    /* world.yaml of a pool that inspect() must warn of; NULL: it cannot */
-    void (*set_up)(void); /* its credentials; NULL: none */
+    const char *account; /* YAML of providers.NAME, without `kind`; FOLDER: of the case's files */
+    const char *pool;    /* YAML of its keys of pools.NAME */
+    const char *traps;   /* lines of world.yaml of a pool that inspect() must warn of */
+    const char *pool_traps; /* the same, as more keys of the pool in world.yaml; NULL: none */
+    /* Makes its credentials; NULL: none. */
+    void (*set_up)(const char *folder);
 
     /* The simulator's verbs. */
     const char *list;
     const char *create;
-    const char *remove;
+    const char *removes[2]; /* all writes of a removal, in their order */
 
-    bool fails_fast; /* create() itself says that the cloud has no machine */
+    enum contract_want want;
+    enum contract_healing heals;
+    enum contract_ids ids;
+    bool refuses_quota;            /* create() itself says that a quota is met */
+    enum error_kind removed_again; /* the answer once the machine is gone: NONE or NOT_FOUND */
+    int64_t leaves_ms;             /* of a removal that was accepted: until the list shows it */
+    int attempts;                  /* to carry out an order, half a minute apart */
 };
 
 extern const struct contract_kind contract_kinds[];
@@ -40,6 +71,7 @@ enum { CONTRACT_MACHINES = 16 };
 /* A world with one pool of a reservation of four machines, and its provider. */
 struct contract {
     const struct contract_kind *kind;
+    char *folder;
     struct loop *loop;
     struct simulator *simulator;
     struct random random;
@@ -64,6 +96,8 @@ struct contract {
 /* world: lines of world.yaml besides the size; nodes: machines at the start. */
 void contract_open(struct contract *it, const struct contract_kind *kind, int nodes,
                    const char *world);
+/* With the kind's traps. */
+void contract_open_trap(struct contract *it, const struct contract_kind *kind, int nodes);
 void contract_close(struct contract *it);
 void contract_wait(struct contract *it, int64_t ms);
 const struct pool_address *contract_pool(const struct contract *it);
@@ -86,7 +120,7 @@ enum error_kind contract_look(struct contract *it, const char *machine);
 enum error_kind contract_inspect(struct contract *it);
 
 /* As the broker: repeats until the answer is definite.  A throttled, transient or unknown answer is
-   repeated after half a minute, ten times at most. */
+   repeated after half a minute, as often as the kind's attempts. */
 typedef enum error_kind (*contract_fn)(struct contract *it, struct contract_order *order);
 enum error_kind contract_carry_out(struct contract *it, contract_fn send,
                                    struct contract_order *order);

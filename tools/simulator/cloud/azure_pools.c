@@ -50,8 +50,18 @@ json_t *sim_azure_trouble(const struct pool *pool, enum trouble trouble)
     static const char full[] =
         "Allocation failed. The capacity reservation group has no available instance for the "
         "requested VM size, and there is no capacity beyond it.";
-    const char *code = trouble == TROUBLE_STOCKOUT ? "ZonalAllocationFailed" : "AllocationFailed";
-    const char *message = trouble == TROUBLE_STOCKOUT ? zonal : full;
+    static const char limit[] = "The operation exceeds the approved quota of Cores of the family.";
+    static const struct {
+        const char *code;
+        const char *message;
+    } forms[] = {
+        [TROUBLE_NONE] = { "AllocationFailed", full },
+        [TROUBLE_STOCKOUT] = { "ZonalAllocationFailed", zonal },
+        [TROUBLE_RESERVATION_FULL] = { "AllocationFailed", full },
+        [TROUBLE_QUOTA] = { "QuotaExceeded", limit },
+    };
+    const char *code = forms[trouble].code;
+    const char *message = forms[trouble].message;
     owned(chars) char *outer = text_format(
         "We are unable to serve this request: original error: Code=\"%s\" Message=\"%s\" "
         "Target=\"0\"",
@@ -234,10 +244,12 @@ static bool is_replacement(struct sim_call *call, const struct pool *pool, json_
 
 static bool is_within_quota(struct sim_call *call, const struct pool *pool, long long wanted)
 {
-    long long quota;
+    long long quota = pool->target;
 
-    if (!text_to_int(sim_azure_trap(pool, "quota", ""), 0, 1000, &quota) || wanted <= quota ||
-        wanted <= pool->target)
+    if (wanted <= pool->target)
+        return true;
+    if (!sim_fault_now(call->sim, FAULT_QUOTA, NULL) &&
+        (!text_to_int(sim_azure_trap(pool, "quota", ""), 0, 1000, &quota) || wanted <= quota))
         return true;
     sim_azure_error(call->answer, 409, "OperationNotAllowed",
                     "Operation could not be completed as it results in exceeding approved "

@@ -109,10 +109,22 @@ static void judge(const struct capi_asked *asked, struct pool *pool, int wanted)
         referee_resize_pool(sim, pool, wanted);
 }
 
+static void set_size(struct simulator *sim, struct pool *pool, int wanted)
+{
+    struct capi_pool_state *state = sim_capi_pool(sim, pool);
+
+    if (wanted == state->wanted)
+        return;
+    state->wanted = wanted;
+    state->generation++;
+    state->edits++;
+    sim_trace(sim, "scale %s %d", sim_capi_name(pool), wanted);
+    sim_capi_wake(sim, state);
+}
+
 static void write_scale(const struct capi_asked *asked, struct pool *pool)
 {
     struct sim_call *call = asked->call;
-    struct capi_pool_state *state = sim_capi_pool(call->sim, pool);
     owned(json) json_t *body = NULL;
     json_t *replicas;
     char version[24];
@@ -130,13 +142,7 @@ static void write_scale(const struct capi_asked *asked, struct pool *pool)
         return;
     }
     judge(asked, pool, (int)json_integer_value(replicas));
-    if (json_integer_value(replicas) != state->wanted) {
-        state->wanted = (int)json_integer_value(replicas);
-        state->generation++;
-        state->edits++;
-        sim_trace(call->sim, "scale %s %d", asked->name, state->wanted);
-        sim_capi_wake(call->sim, state);
-    }
+    set_size(call->sim, pool, (int)json_integer_value(replicas));
     answer_scale(asked, pool);
 }
 
@@ -390,6 +396,15 @@ static char *provider_id(const struct machine *machine)
     return text_format("simulated:////%s", machine->id);
 }
 
+/* A health check deletes it, and its pool makes another in its place. */
+static void heal(struct simulator *sim, struct machine *machine)
+{
+    struct capi_pool_state *state = sim_capi_pool(sim, machine->pool);
+
+    sim_machine_remove(sim, machine);
+    sim_capi_wake(sim, state);
+}
+
 static void print_machine(const struct machine *machine, struct text *out)
 {
     owned(json) json_t *object = sim_capi_machine_json(NULL, machine, false);
@@ -403,6 +418,8 @@ const struct sim_cloud sim_capi = {
     .is_kubernetes = true,
     .answer = answer,
     .fail = fail,
+    .resize = set_size,
+    .heal = heal,
     .name_machine = name_machine,
     .provider_id = provider_id,
     .print_machine = print_machine,

@@ -5,6 +5,7 @@
  */
 #include "tools/simulator/cloud/capi_cloud.h"
 #include "tools/simulator/cloud/clouds.h"
+#include "tools/simulator/cloud/overlay.h"
 
 #include <inttypes.h>
 
@@ -62,6 +63,8 @@ static json_t *conditions_of(const struct machine *machine, bool is_old)
                              "currently do not have sufficient capacity in the Availability Zone",
         [TROUBLE_RESERVATION_FULL] = "failed to create instance: ReservationCapacityExceeded: The "
                                      "requested reservation has no free slot",
+        [TROUBLE_QUOTA] = "failed to create instance: VcpuLimitExceeded: You have requested more "
+                          "vCPU capacity than your current vCPU limit",
     };
     bool is_ready = machine->state == MACHINE_RUNNING;
     json_t *condition = json_make("{s:s, s:s, s:s, s:s}", "type", "InfrastructureReady", "status",
@@ -167,5 +170,6 @@ json_t *sim_capi_pool_json(struct simulator *sim, struct pool *pool, bool is_old
                        "status", status);
     put_kept(json_object_get(object, "metadata"), "annotations", state->annotations);
     put_kept(json_object_get(object, "metadata"), "labels", state->labels);
+    sim_overlay(sim, pool, "group", object);
     return object;
 }

@@ -72,6 +72,8 @@ static void add_trouble(const struct machine *machine, struct text *out)
         [TROUBLE_STOCKOUT] = "\"code\":\"InternalError\",\"message\":\"Out of host capacity.\"",
         [TROUBLE_RESERVATION_FULL] = "\"code\":\"InternalError\",\"message\":\"Out of host "
                                      "capacity: the capacity reservation is full.\"",
+        [TROUBLE_QUOTA] = "\"code\":\"LimitExceeded\",\"message\":\"The following service limits "
+                          "were exceeded: gpu-h100-count.\"",
     };
 
     if (machine->trouble != TROUBLE_NONE && machine->trouble < COUNT_OF(errors))
@@ -338,6 +340,7 @@ const struct sim_cloud sim_oci = {
     .kind = "oci",
     .answer = answer,
     .fail = fail,
+    .heals_with_new = true,
     .name_machine = name_machine,
     .name_node = name_node,
     .provider_id = provider_id,

@@ -14,6 +14,9 @@ struct sim_cloud {
     bool tries_once;      /* an attempt that failed is not repeated */
     bool is_kubernetes;   /* /KIND/PROVIDER is an API server: each provider has a kubeconfig */
     bool heals_with_new;  /* what its healer replaces gets another name */
+    /* Another writer changes the size; its healer replaces a machine.  NULL: as the model does. */
+    void (*resize)(struct simulator *sim, struct pool *pool, int wanted);
+    void (*heal)(struct simulator *sim, struct machine *machine);
     /* Whether the path is one of its API's; then it is answered. */
     bool (*answer)(struct sim_call *call);
     /* An injected failure (429, 500, 403) in its form. */

@@ -279,6 +279,10 @@ void simulator_resize_pool(struct simulator *simulator, const char *name, int wa
 {
     struct pool *pool = pool_named(simulator, name);
 
+    if (pool->cloud->resize) {
+        pool->cloud->resize(simulator, pool, wanted);
+        return;
+    }
     while (pool->target < wanted)
         sim_pool_grow(simulator, pool);
     while (pool->target > wanted)
@@ -291,6 +295,10 @@ void simulator_heal(struct simulator *simulator, const char *name, const char *m
     struct machine *machine = sim_machine_find(pool, machine_name);
 
     require(machine);
+    if (pool->cloud->heal) {
+        pool->cloud->heal(simulator, machine);
+        return;
+    }
     if (!pool->cloud->heals_with_new) {
         sim_machine_recreate(simulator, machine);
         return;

@@ -345,7 +345,7 @@ void config_free(struct config *config)
 
 char *config_place_of_pool(const struct config_pool *pool)
 {
-    return provider_place(pool->provider->kind, pool->own.settings);
+    return provider_place(pool->provider->kind, pool->provider->own.settings, pool->own.settings);
 }
 
 const struct config_cluster *config_cluster(const struct config *config, const char *name)

@@ -17,11 +17,20 @@ static void aws_set_zone(struct pool_address *pool, const char *zone)
     ((struct aws_pool *)(void *)pool)->zone = zone;
 }
 
-static void aws_print_place(const struct pool_address *address, struct text *out)
+/* Names of zones are an account's own, and so are those of groups.  Whose keys a profile has is not
+   known before the cloud is asked; the account of a role is in its name. */
+static void aws_print_place(const struct provider_account *given,
+                            const struct pool_address *address, struct text *out)
 {
     const struct aws_pool *pool = aws_pool_of(address);
+    const struct aws_account *account = &((const struct aws_settings *)(const void *)given)->whose;
+    char number[AWS_ACCOUNT_SIZE];
 
     text_add(out, "Auto Scaling group %s in zone %s", pool->group, pool->zone);
+    if (aws_account_number(account, number))
+        text_add(out, " of account %s", number);
+    else if (account->profile)
+        text_add(out, " of profile %s", account->profile);
 }
 
 static bool aws_read_provider_id(const struct pool_address *pool, const char *provider_id,
@@ -107,6 +116,8 @@ static const struct setting account_settings[] = {
       "external ID that the role requires" },
     { "credentials", SETTING_PATH, offsetof(struct aws_settings, whose.credentials), "", 0, 0,
       "path of the shared credentials file" },
+    { "sts_endpoint", SETTING_URL, offsetof(struct aws_settings, whose.sts_endpoint), "", 0, 0,
+      "URL of the token service; absent: $AWS_ENDPOINT_URL_STS, or the cloud's own" },
     { "autoscaling_endpoint", SETTING_URL, offsetof(struct aws_settings, autoscaling_endpoint), "",
       0, 0, "URL of Auto Scaling; absent: the cloud's own" },
     { "ec2_endpoint", SETTING_URL, offsetof(struct aws_settings, ec2_endpoint), "", 0, 0,

@@ -285,6 +285,29 @@ static int add_first(struct aws_chain *chain, const struct aws_account *account,
                               "server");
 }
 
+bool aws_account_number(const struct aws_account *account, char out[AWS_ACCOUNT_SIZE])
+{
+    const char *at = account->role ?: "";
+
+    /* arn:PARTITION:iam::ACCOUNT:role/NAME */
+    for (int colons = 0; colons < 4; colons++)
+        at += strcspn(at, ":") + (at[strcspn(at, ":")] == ':');
+    if (strspn(at, "0123456789") != AWS_ACCOUNT_SIZE - 1 || at[AWS_ACCOUNT_SIZE - 1] != ':')
+        return false;
+    text_print(out, AWS_ACCOUNT_SIZE, "%.*s", AWS_ACCOUNT_SIZE - 1, at);
+    return true;
+}
+
+char *aws_sts_url(const struct aws_account *account)
+{
+    const char *given = account->sts_endpoint ?: environment("AWS_ENDPOINT_URL_STS");
+    const char *domain = text_starts_with(account->region, "cn-") ? "amazonaws.com.cn"
+                                                                  : "amazonaws.com";
+
+    return given ? mem_copy_chars(given)
+                 : text_format("https://sts.%s.%s/", account->region, domain);
+}
+
 int aws_account_check(const struct aws_account *account, const char **ret_key, struct error *err)
 {
     const char *region = account->region ?: "";
@@ -308,6 +331,9 @@ int aws_chain_read(const struct aws_account *account, struct aws_chain *ret_chai
         return -1;
     if (account->role)
         add_role(&chain, account->role, environment("AWS_ROLE_SESSION_NAME"), account->external_id);
+    for (size_t i = 0; i < chain.count; i++)
+        if (chain.links[i].kind == AWS_WEB_IDENTITY || chain.links[i].kind == AWS_ROLE)
+            chain.links[i].url = aws_sts_url(account);
     *ret_chain = chain;
     chain = (struct aws_chain){ 0 };
     return 0;

@@ -17,9 +17,19 @@ struct aws_account {
     const char *credentials; /* path; NULL: $AWS_SHARED_CREDENTIALS_FILE, ~/.aws/credentials */
     const char *profile;     /* NULL: $AWS_PROFILE, "default" */
     const char *region;
-    const char *role;        /* taken on at the end of the chain */
-    const char *external_id; /* that the role asks for */
+    const char *role;         /* taken on at the end of the chain */
+    const char *external_id;  /* that the role asks for */
+    const char *sts_endpoint; /* NULL: $AWS_ENDPOINT_URL_STS, the region's own */
 };
+
+enum { AWS_ACCOUNT_SIZE = 12 + 1 };
+
+/* The number of the account that the role is of; false: no role says it. */
+bool aws_account_number(const struct aws_account *account, char out[AWS_ACCOUNT_SIZE]);
+
+/* Where the account's token service is; the caller frees it. */
+char *aws_sts_url(const struct aws_account *account)
+    __attribute__((returns_nonnull, warn_unused_result));
 
 /* The settings that must fit together; *ret_key is the wrong one: ERROR_INVALID. */
 int aws_account_check(const struct aws_account *account, const char **ret_key, struct error *err)
@@ -27,10 +37,10 @@ int aws_account_check(const struct aws_account *account, const char **ret_key, s
 
 enum aws_link_kind {
     AWS_KEYS,         /* keys */
-    AWS_WEB_IDENTITY, /* role, session, token_file */
+    AWS_WEB_IDENTITY, /* role, session, token_file, url */
     AWS_CONTAINER,    /* url, and token or token_file where there is one */
     AWS_METADATA,     /* url */
-    AWS_ROLE,         /* role, session, external_id; signed with the keys so far */
+    AWS_ROLE,         /* role, session, external_id, url; signed with the keys so far */
 };
 
 struct aws_link {

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "base/url.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { FORM_LIMIT = 64 * 1024, LIFE_S = 3600 };
@@ -41,15 +40,6 @@ static void add_parameter(struct text *form, const char *name, const char *value
 {
     text_add(form, "&%s=", name);
     url_add_escaped(form, value);
-}
-
-static char *sts_url(const char *region)
-{
-    const char *said = getenv("AWS_ENDPOINT_URL_STS");
-    const char *domain = text_starts_with(region, "cn-") ? "amazonaws.com.cn" : "amazonaws.com";
-
-    return said && said[0] ? mem_copy_chars(said)
-                           : text_format("https://sts.%s.%s/", region, domain);
 }
 
 static int add_identity(struct text *form, const struct aws_link *link, struct error *err)
@@ -100,7 +90,7 @@ int aws_exchange_sts(const struct aws_link *link, const struct aws_keys *keys,
     owned(chars) char *life = text_format("%d", LIFE_S);
     owned(aws_exchange) struct aws_exchange exchange = { .method = HTTP_POST };
 
-    exchange.url = sts_url(scope->region);
+    exchange.url = mem_copy_chars(link->url);
     exchange.body = text_new(FORM_LIMIT);
     text_add(exchange.body, "Action=%s&Version=2011-06-15",
              is_web ? "AssumeRoleWithWebIdentity" : "AssumeRole");

@@ -38,8 +38,8 @@ struct aws_lease {
     struct wall_time ends;
 };
 
-/* A form to the security token service of the scope's region, signed with `keys` where the link is
-   a role that others take on.  $AWS_ENDPOINT_URL_STS is asked instead where it is set. */
+/* A form to the token service at link->url, signed with `keys` where the link is a role that others
+   take on. */
 int aws_exchange_sts(const struct aws_link *link, const struct aws_keys *keys,
                      const struct aws_scope *scope, struct aws_exchange *ret_exchange,
                      struct error *err) __attribute__((warn_unused_result));

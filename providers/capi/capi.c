@@ -20,10 +20,12 @@ static void capi_set_zone(struct pool_address *pool, const char *zone)
     ((struct capi_pool *)(void *)pool)->zone = zone;
 }
 
-static void capi_print_place(const struct pool_address *address, struct text *out)
+static void capi_print_place(const struct provider_account *account,
+                             const struct pool_address *address, struct text *out)
 {
     const struct capi_pool *pool = capi_pool_of(address);
 
+    (void)account;
     text_add(out, "%s %s of namespace %s",
              pool->machine_pool ? "machine pool" : "machine deployment",
              pool->machine_pool ?: pool->machine_deployment, pool->namespace);

@@ -80,11 +80,12 @@ void provider_look(struct provider *provider, const struct pool_address *pool, c
     provider->kind->look(provider, pool, instance, done, context);
 }
 
-char *provider_place(const struct provider_kind *kind, const struct pool_address *pool)
+char *provider_place(const struct provider_kind *kind, const struct provider_account *account,
+                     const struct pool_address *pool)
 {
     struct text *place = text_new(TEXT_UNBOUNDED);
 
-    kind->print_place(pool, place);
+    kind->print_place(account, pool, place);
     return text_take(place);
 }
 

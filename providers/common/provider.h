@@ -140,8 +140,10 @@ struct provider_kind {
 
     /* The zone is that of the pool's reservation; borrowed, it outlives the address. */
     void (*set_zone)(struct pool_address *pool, const char *zone);
-    /* One place, one text, which people read too: "group G of project P in zone Z". */
-    void (*print_place)(const struct pool_address *pool, struct text *out);
+    /* One place, one text, which people read too: "group G of project P in zone Z".  The account
+       belongs to it where the pool's own keys do not say whose group it is. */
+    void (*print_place)(const struct provider_account *account, const struct pool_address *pool,
+                        struct text *out);
 
     /* The name that the cloud will give to the machine created under this key.  NULL: the cloud
        chooses it, and shows it in its list. */
@@ -234,7 +236,8 @@ bool provider_can_look(const struct provider *provider);
 void provider_look(struct provider *provider, const struct pool_address *pool, const char *instance,
                    provider_look_fn done, void *context);
 /* The place of a pool: equal texts, equal places.  The caller frees it. */
-char *provider_place(const struct provider_kind *kind, const struct pool_address *pool)
+char *provider_place(const struct provider_kind *kind, const struct provider_account *account,
+                     const struct pool_address *pool)
     __attribute__((returns_nonnull, warn_unused_result));
 bool provider_read_id(const struct provider *provider, const struct pool_address *pool,
                       const char *provider_id, char ret_name[INSTANCE_NAME_SIZE],

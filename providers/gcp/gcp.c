@@ -253,10 +253,12 @@ static void gcp_set_zone(struct pool_address *pool, const char *zone)
     ((struct gcp_pool *)(void *)pool)->zone = zone;
 }
 
-static void gcp_print_place(const struct pool_address *address, struct text *out)
+static void gcp_print_place(const struct provider_account *account,
+                            const struct pool_address *address, struct text *out)
 {
     const struct gcp_pool *pool = gcp_pool_of(address);
 
+    (void)account;
     text_add(out, "group %s of project %s in zone %s", pool->group, pool->project, pool->zone);
 }
 

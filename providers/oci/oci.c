@@ -313,8 +313,10 @@ static void oci_set_zone(struct pool_address *pool, const char *zone)
     ((struct oci_pool *)(void *)pool)->zone = zone;
 }
 
-static void oci_print_place(const struct pool_address *address, struct text *out)
+static void oci_print_place(const struct provider_account *account,
+                            const struct pool_address *address, struct text *out)
 {
+    (void)account;
     text_add(out, "node pool %s", oci_pool_of(address)->node_pool);
 }
 

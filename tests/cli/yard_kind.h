@@ -221,8 +221,10 @@ static inline void yard_kind_zone(struct pool_address *pool, const char *zone)
     ((struct yard_pool *)(void *)pool)->zone = zone;
 }
 
-static inline void yard_kind_place(const struct pool_address *pool, struct text *out)
+static inline void yard_kind_place(const struct provider_account *account,
+                                   const struct pool_address *pool, struct text *out)
 {
+    (void)account;
     text_add(out, "lot %s", ((const struct yard_pool *)(const void *)pool)->lot);
 }
 

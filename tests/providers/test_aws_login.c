@@ -256,6 +256,37 @@ static void old_keys_serve_while_new_ones_cannot_be_had(void **state)
     bench_close(&bench);
 }
 
+/* The setting first, then the environment, then the region's own. */
+static void a_token_service_can_be_named(void **state)
+{
+    static const char other[] = "http://127.0.0.1:9/sts";
+    struct script_step step = post(200, CREDENTIALS("ROLE", HOUR_ON));
+    struct aws_account account = { .region = "eu-west-1", .role = ARN, .sts_endpoint = other };
+    struct bench bench = { 0 };
+
+    no_environment(state);
+    setenv("AWS_ACCESS_KEY_ID", "ENV", 1);
+    setenv("AWS_SECRET_ACCESS_KEY", "SECRET", 1);
+    setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:9/environment", 1);
+    step.url = other;
+    bench_open(&bench, &account, &step, 1);
+    expect_keys(&bench, "ROLE");
+    bench_close(&bench);
+
+    account.sts_endpoint = NULL;
+    step.url = "http://127.0.0.1:9/environment";
+    bench_open(&bench, &account, &step, 1);
+    expect_keys(&bench, "ROLE");
+    bench_close(&bench);
+
+    unsetenv("AWS_ENDPOINT_URL_STS");
+    account.region = "cn-north-1";
+    step.url = "https://sts.cn-north-1.amazonaws.com.cn/";
+    bench_open(&bench, &account, &step, 1);
+    expect_keys(&bench, "ROLE");
+    bench_close(&bench);
+}
+
 static void refused_keys_are_replaced(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -593,6 +624,7 @@ int main(void)
         cmocka_unit_test(the_places_are_looked_at_in_their_order),
         cmocka_unit_test(a_web_identity_is_read_again_and_exchanged_once_for_all),
         cmocka_unit_test(old_keys_serve_while_new_ones_cannot_be_had),
+        cmocka_unit_test(a_token_service_can_be_named),
         cmocka_unit_test(refused_keys_are_replaced),
         cmocka_unit_test(what_is_wrong_with_an_identity_is_said),
         cmocka_unit_test(a_containers_agent_is_asked_where_that_is_safe),

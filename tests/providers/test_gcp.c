@@ -629,7 +629,7 @@ static void names(void **state)
     assert_ptr_equal(provider_kind_find("gcp"), &gcp_kind);
     assert_null(provider_account_kind(provider_kind_count));
 
-    owned(chars) char *where = provider_place(&gcp_kind, address);
+    owned(chars) char *where = provider_place(&gcp_kind, NULL, address);
     assert_string_equal(where, "group g of project p in zone z-a");
 
     bench_open(&bench, NULL, 0);

@@ -1,0 +1,222 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Auto Scaling groups: orders whose answers cannot be trusted, names of machines, places.
+ */
+#include "tests/providers/aws_bench.h"
+
+/* Two orders go as one number, and its answer is lost.  Each was sent, so neither asks again: the
+   second would otherwise get a second machine. */
+static void an_unknown_outcome_counts_as_sent(void **state)
+{
+    const struct script_step steps[] = {
+        GROUP("1", ONE), GROUP("1", ONE), GROUP("1", ONE), BROKEN, GROUP("3", ONE), GROUP("3", ONE),
+    };
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench, steps, COUNT_OF(steps));
+    assert_int_equal(create(&bench, "a", ""), ERROR_TRANSIENT);
+    assert_string_equal(bench.operation, "1>2");
+    assert_int_equal(create(&bench, "b", ""), ERROR_TRANSIENT);
+    assert_string_equal(bench.operation, "2>3");
+    begin_create(&bench, "a", "1>2");
+    begin_create(&bench, "b", "2>3");
+    assert_int_equal(answer_of(&bench, 2), ERROR_NONE); /* of b */
+    assert_non_null(strstr(bench.script->transcript->chars, "DesiredCapacity=3"));
+    assert_int_equal(create(&bench, "a", "1>2"), ERROR_NONE);
+    bench_close(&bench);
+}
+
+/* A number that was refused was not sent: its orders plan again. */
+static void a_refused_number_is_planned_again(void **state)
+{
+    const struct script_step steps[] = {
+        GROUP("1", ONE),
+        GROUP("1", ONE),
+        GROUP("1", ONE),
+        ASK(ASG, 400, "<ErrorResponse><Error><Code>Throttling</Code></Error></ErrorResponse>"),
+        GROUP("3", ONE),
+    };
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench, steps, COUNT_OF(steps));
+    create(&bench, "a", "");
+    create(&bench, "b", "");
+    begin_create(&bench, "a", "1>2");
+    begin_create(&bench, "b", "2>3");
+    assert_int_equal(answer_of(&bench, 2), ERROR_TRANSIENT);
+    assert_ptr_equal(bench.err.cause, &provider_goes_on);
+    assert_string_equal(bench.operation, "3>4");
+    bench_close(&bench);
+}
+
+/* Whatever cannot be read of an answer to a change: the change may have been made. */
+static void a_change_that_is_answered_in_nonsense_may_be_made(void **state)
+{
+    static const struct script_step answers[] = {
+        ASK(ASG, 200, "no XML"),
+        ASK(ASG, 200, ""),
+        ASK(ASG, 200, "<!DOCTYPE a><a/>"),
+        { .method = HTTP_POST, .url = ASG, .fails = ERROR_CORRUPT },
+        { .method = HTTP_POST, .url = ASG, .fails = ERROR_UNKNOWN_OUTCOME },
+        ASK(ASG, 500, "no XML"),
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(answers); i++) {
+        const struct script_step size[] = { GROUP("1", ONE), answers[i] };
+        const struct script_step removal[] = { GROUP("2", TWO), answers[i] };
+        struct bench bench;
+
+        bench_open(&bench, size, COUNT_OF(size));
+        assert_int_equal(create(&bench, "a", "1>2"), ERROR_UNKNOWN_OUTCOME);
+        bench_close(&bench);
+        bench_open(&bench, removal, COUNT_OF(removal));
+        assert_int_equal(take_away(&bench, "i-02"), ERROR_UNKNOWN_OUTCOME);
+        bench_close(&bench);
+    }
+}
+
+/* A read changes nothing, so it never has an unknown outcome. */
+static void a_list_that_is_nonsense_is_no_list(void **state)
+{
+    static const struct {
+        struct script_step answer;
+        enum error_kind kind;
+    } answers[] = {
+        { ASK(ASG, 200, "no XML"), ERROR_CORRUPT },
+        { { .method = HTTP_POST, .url = ASG, .fails = ERROR_CORRUPT }, ERROR_CORRUPT },
+        { { .method = HTTP_POST, .url = ASG, .fails = ERROR_UNKNOWN_OUTCOME }, ERROR_TRANSIENT },
+        { BROKEN, ERROR_TRANSIENT },
+        { GROUP("1", MEMBER("x-01", "InService")), ERROR_CORRUPT },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(answers); i++) {
+        struct bench bench;
+
+        bench_open(&bench, &answers[i].answer, 1);
+        assert_int_equal(list(&bench), answers[i].kind);
+        bench_close(&bench);
+    }
+}
+
+/* As the cloud controller writes it: ZONE is whole, and the ID is one. */
+static void a_provider_id_has_the_zone_and_the_id(void **state)
+{
+    static const struct {
+        const char *provider_id;
+        const char *name; /* NULL: of another pool */
+    } ids[] = {
+        { "aws:///eu-1a/i-01", "i-01" },
+        { "aws:///eu-1a/i-0123456789abcdef0", "i-0123456789abcdef0" },
+        { "aws:///eu-1b/i-01", NULL },
+        { "aws:///eu-1ab/i-01", NULL },
+        { "aws:///eu-1/i-01", NULL },
+        { "aws:////i-01", NULL },
+        { "aws:///eu-1a/i-", NULL },
+        { "aws:///eu-1a/i-01/x", NULL },
+        { "aws:///eu-1a/x/i-01", NULL },
+        { "aws://eu-1a/i-01", NULL },
+        { "gce:///eu-1a/i-01", NULL },
+        { "", NULL },
+    };
+    const struct script_step steps[] = { GROUP("1", ONE) };
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench, steps, COUNT_OF(steps));
+    for (size_t i = 0; i < COUNT_OF(ids); i++) {
+        char name[INSTANCE_NAME_SIZE] = "";
+        size_t claim = 7;
+        bool is_read = provider_read_id(bench.provider, bench_address(), ids[i].provider_id, name,
+                                        &claim);
+
+        if (is_read != (ids[i].name != NULL) || (is_read && !text_equal(name, ids[i].name)))
+            fail_msg("%s: %s", ids[i].provider_id, is_read ? name : "not read");
+        assert_true(!is_read || claim == 0); /* IDs do not say which group they are of */
+    }
+    assert_int_equal(list(&bench), ERROR_NONE);
+    assert_string_equal(bench.items[0].provider_id, "aws:///eu-1a/i-01");
+    bench_close(&bench);
+}
+
+#define LEAVING(state) GROUP("2", ONE MEMBER("i-02", state))
+#define FAILED                                                                                     \
+    ASK(ASG, 200,                                                                                  \
+        "<R><DescribeScalingActivitiesResult><Activities><member><Description>Launching a new "    \
+        "EC2 "                                                                                     \
+        "instance</Description><StatusCode>Failed</StatusCode><StartTime>2026-09-21T14:13:00Z"     \
+        "</StartTime><StatusMessage>We currently do not have sufficient capacity"                  \
+        "</StatusMessage></member></Activities></DescribeScalingActivitiesResult></R>")
+
+/* Auto Scaling keeps an instance that leaves among its members, and counts it no more. */
+static void an_instance_that_leaves_is_not_present(void **state)
+{
+    static const char *const states[] = { "Terminating", "Terminating:Wait", "Terminated",
+                                          "Detaching",   "Standby",          "EnteringStandby" };
+    const struct script_step groups[] = {
+        LEAVING("Terminating"), LEAVING("Terminating:Wait"), LEAVING("Terminated"),
+        LEAVING("Detaching"),   LEAVING("Standby"),          LEAVING("EnteringStandby"),
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(groups); i++) {
+        const struct script_step listing[] = { groups[i], FAILED };
+        struct bench bench;
+
+        print_message("      %s\n", states[i]);
+        bench_open(&bench, listing, COUNT_OF(listing));
+        assert_int_equal(list(&bench), ERROR_NONE);
+        assert_int_equal(bench.shortfall.kind, ERROR_NO_CAPACITY);
+        bench_close(&bench);
+
+        /* So an order for which none came can be taken back. */
+        bench_open(&bench, groups + i, 1);
+        assert_int_equal(cancel(&bench, ""), ERROR_TRANSIENT);
+        assert_string_equal(bench.operation, "2>1");
+        bench_close(&bench);
+    }
+}
+
+static void expect_place(const struct aws_account *account, const char *text)
+{
+    const struct aws_settings settings = { .whose = *account };
+    owned(chars) char *place = provider_place(&aws_kind, bench_given(&settings), bench_address());
+
+    assert_string_equal(place, text);
+}
+
+/* Two accounts have a group of the same name. */
+static void a_place_is_of_an_account(void **state)
+{
+    (void)state;
+    expect_place(&(struct aws_account){ .region = "eu-1" }, "Auto Scaling group g in zone eu-1a");
+    expect_place(&(struct aws_account){ .profile = "b" },
+                 "Auto Scaling group g in zone eu-1a of profile b");
+    expect_place(
+        &(struct aws_account){ .profile = "b", .role = "arn:aws:iam::123456789012:role/r" },
+        "Auto Scaling group g in zone eu-1a of account 123456789012");
+    expect_place(&(struct aws_account){ .role = "arn:aws:iam::12345678901:role/r" },
+                 "Auto Scaling group g in zone eu-1a");
+    expect_place(&(struct aws_account){ .role = "arn" }, "Auto Scaling group g in zone eu-1a");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_unknown_outcome_counts_as_sent),
+        cmocka_unit_test(a_refused_number_is_planned_again),
+        cmocka_unit_test(a_change_that_is_answered_in_nonsense_may_be_made),
+        cmocka_unit_test(a_list_that_is_nonsense_is_no_list),
+        cmocka_unit_test(a_provider_id_has_the_zone_and_the_id),
+        cmocka_unit_test(an_instance_that_leaves_is_not_present),
+        cmocka_unit_test(a_place_is_of_an_account),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -27,7 +27,7 @@ static const struct setting top_settings[] = {
     { "schedules", SETTING_TEXT, TOP(schedules), "schedules", 0, 0,
       "folder of the schedule files, one a window" },
     { "journal", SETTING_TEXT, TOP(journal), "sluice.db", 0, 0,
-      "SQLite file with what was promised and done; `:memory:` forgets it at the end" },
+      "SQLite file of transfers, orders and events; `:memory:` forgets them at the end" },
     { "socket", SETTING_TEXT, TOP(socket), "sluice.sock", 0, 0,
       "unix socket on which `sluice serve` answers" },
     { "ephemeral_label", SETTING_TEXT, TOP(ephemeral_label), "sluice.dev/ephemeral=true", 0, 0,
@@ -37,13 +37,14 @@ static const struct setting top_settings[] = {
     { "repack_nodes", SETTING_INT, TOP(repack_nodes), "1", 0, 1000,
       "spare nodes for each production cluster, for pods that do not pack perfectly" },
     { "drain", SETTING_NODE, NODE(drain), "", 0, 0, "how nodes are emptied" },
-    { "guard", SETTING_NODE, NODE(guard), "", 0, 0, "what holds the broker back" },
-    { "lead", SETTING_NODE, NODE(lead), "", 0, 0, "how long a transfer is believed to take" },
+    { "guard", SETTING_NODE, NODE(guard), "", 0, 0, "limits on what sluice may do" },
+    { "lead", SETTING_NODE, NODE(lead), "", 0, 0,
+      "assumed time of a transfer, before there is history" },
     { "join", SETTING_NODE, NODE(join), "", 0, 0, "when a new machine may serve" },
     { "victims", SETTING_NODE, NODE(victims), "", 0, 0, "which nodes are taken" },
     { "headroom", SETTING_NODE, NODE(headroom), "", 0, 0, "which losses plans are made for" },
     { "accelerators", SETTING_NODE, NODE(accelerators), "", 0, 0,
-      "GPUs that one unit of an extended resource is: `example.com/npu: 1`" },
+      "how many GPUs one unit of an extended resource counts as: `example.com/npu: 1`" },
     { "clusters", SETTING_NODE, NODE(clusters), NULL, 0, 0, "the clusters, by name" },
     { "reservations", SETTING_NODE, NODE(reservations), NULL, 0, 0,
       "the capacity that is paid for, by name" },
@@ -92,8 +93,9 @@ static const struct setting guard_settings[] = {
       "is "
       "tried" },
     { "canary", SETTING_BOOL, offsetof(struct config_guard, canary), "false", 0, 0,
-      "the first scheduled move to a pool, ever and after a failure, takes one node; the next ones "
-      "2, 4, 8 and so on, each when all nodes of the one before serve" },
+      "`true`: the first scheduled move to a pool takes one node, and so does the first after a "
+      "failure; the next moves take 2, 4, 8 and so on; each begins when all nodes of the move "
+      "before serve" },
 };
 
 static const struct setting lead_settings[] = {
@@ -120,14 +122,14 @@ static const struct setting join_settings[] = {
     { "quarantine", SETTING_DURATION, offsetof(struct config_join, quarantine_ms), "24h", 0,
       90 * (int64_t)DAY_MS,
       "for how long the physical host of a machine that missed the deadline is not used again, "
-      "where the cloud tells the host; 0: never" },
+      "if the cloud names the host; 0: never" },
 };
 
 static const struct setting victim_settings[] = {
     { "checkpoint_annotation", SETTING_TEXT, offsetof(struct config_victims, checkpoint),
       "sluice.dev/last-checkpoint", 0, 0,
       "annotation of a pod: when its job wrote its last checkpoint, RFC 3339; without it the work "
-      "since the start is lost, at most for the median run time" },
+      "since the start counts as lost, but at most the median run time" },
     { "team_label", SETTING_TEXT, offsetof(struct config_victims, team), "", 0, 0,
       "label of a pod that names its team; absent: its namespace" },
     { "block_labels", SETTING_TEXT, offsetof(struct config_victims, blocks),
@@ -352,8 +354,8 @@ static const struct setting quota_settings[] = {
 const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
     [CONFIG_TOP] = { "", "Paths are relative to the folder of the file.", TABLE(top_settings) },
     [CONFIG_DRAIN] = { "drain", "How nodes are emptied.", TABLE(drain_settings) },
-    [CONFIG_GUARD] = { "guard", "What holds the broker back.", TABLE(guard_settings) },
-    [CONFIG_LEAD] = { "lead", "How long a transfer is believed to take, before there is history.",
+    [CONFIG_GUARD] = { "guard", "Limits on what sluice may do.", TABLE(guard_settings) },
+    [CONFIG_LEAD] = { "lead", "Assumed time of a transfer, before there is history.",
                       TABLE(lead_settings) },
     [CONFIG_JOIN] = { "join",
                       "When a new machine may serve: its Node (found by provider ID) is Ready, and "
@@ -366,7 +368,7 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
                          TABLE(victim_settings) },
     [CONFIG_HEADROOM] = { "headroom",
                           "Which losses `sluice allocate` keeps room for. A workload's own "
-                          "`headroom` has the same keys, and those it gives win.",
+                          "`headroom` has the same keys, and overrides them.",
                           TABLE(headroom_settings) },
     [CONFIG_CLUSTERS] = { "clusters.NAME", "One cluster. Only the keys of its kind may be set.",
                           TABLE(cluster_settings), ENTRIES(cluster),
@@ -415,7 +417,8 @@ static const char windows_text[] =
     "| key | type | default | meaning |\n|---|---|---|---|\n"
     "| `days` | day, days or list | required | on which it begins: `mon-fri`, `[sat, sun]` |\n"
     "| `from` | time of day | required | `\"08:30\"` |\n"
-    "| `to` | time of day | required | of the next day when it is not later than `from` |\n"
+    "| `to` | time of day | required | `\"17:00\"`; on the next day if it is not later than `from` "
+    "|\n"
     "| `within` | text | none | the window that it is carved out of |\n"
     "\n## `holidays`\n"
     "A date that is treated as another day has that day's windows from midnight to midnight. "
@@ -424,9 +427,9 @@ static const char windows_text[] =
     "`country: US` (or a list, `[DE, FR]`) makes the public holidays of a "
     "country such days, with the windows of `as` (`sunday` unless it is given); a date that is "
     "listed "
-    "itself wins. Known are DE, FR, GB, NL and US, by the plain files in `windows/holidays/`.\n"
+    "itself wins. sluice knows DE, FR, GB, NL and US (plain files in `windows/holidays/`).\n"
     "\n## `events.NAME`\n"
-    "A dated window. It covers the windows that it overlaps, has a schedule of its own, and ends "
+    "A dated window. It replaces the windows that it overlaps, has a schedule of its own, and ends "
     "by itself; events do not overlap each other. A time without an offset is that of "
     "`time_zone`.\n\n"
     "| key | type | default | meaning |\n|---|---|---|---|\n"
@@ -436,12 +439,11 @@ static const char windows_text[] =
     "of these hours of the week by it |\n"
     "| `queues` | list | all queues | whose arrivals are multiplied |\n"
     "\n## `accelerators`\n"
-    "GPUs that one unit of an extended resource is (`example.com/npu: 1`, `example.com/vgpu: "
-    "0.25`), or one device of a driver of Dynamic Resource Allocation (`npu.example.com: 1`). 0: "
-    "it "
-    "is no accelerator. Known without it: `nvidia.com/gpu`, `nvidia.com/mig-*`, `amd.com/gpu`, "
-    "`gpu.intel.com/i915` and `gpu.intel.com/xe`. An accelerator that is not known counts as the "
-    "whole node.\n";
+    "How many GPUs one unit of an extended resource counts as (`example.com/npu: 1`, "
+    "`example.com/vgpu: 0.25`), or one device of a driver of Dynamic Resource Allocation "
+    "(`npu.example.com: 1`). 0: it is no accelerator. sluice knows `nvidia.com/gpu`, "
+    "`nvidia.com/mig-*`, `amd.com/gpu`, `gpu.intel.com/i915` and `gpu.intel.com/xe` without a "
+    "setting. An unknown accelerator counts as the whole node.\n";
 
 /* A row without a meaning of its own is `kind`. */
 static void document_table(const struct config_table *table, struct text *out)

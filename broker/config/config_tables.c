@@ -368,7 +368,7 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
                          TABLE(victim_settings) },
     [CONFIG_HEADROOM] = { "headroom",
                           "Which losses `sluice allocate` keeps room for. A workload's own "
-                          "`headroom` has the same keys, and overrides them.",
+                          "`headroom` has the same keys, and overrides this one.",
                           TABLE(headroom_settings) },
     [CONFIG_CLUSTERS] = { "clusters.NAME", "One cluster. Only the keys of its kind may be set.",
                           TABLE(cluster_settings), ENTRIES(cluster),

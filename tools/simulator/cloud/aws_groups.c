@@ -123,7 +123,8 @@ static void add_group(struct text *out, struct pool *pool, struct simulator *sim
 
     text_add(out,
              "<member><AutoScalingGroupName>%s</AutoScalingGroupName><MinSize>%d</MinSize>"
-             "<MaxSize>%d</MaxSize><DesiredCapacity>%d</DesiredCapacity><AvailabilityZones>",
+             "<MaxSize>%d</MaxSize><DesiredCapacity>%d</DesiredCapacity><DefaultCooldown>300"
+             "</DefaultCooldown><CreatedTime>2026-01-01T00:00:00Z</CreatedTime><AvailabilityZones>",
              pool->plan->group, sim_aws_least(pool, sim), sim_aws_most(pool, sim), pool->target);
     add_words(out, zones ? zones : pool->reservation->plan->zone, "");
     text_add(out,

@@ -64,6 +64,7 @@ await_port() {
 # start_simulator WORLD_FILE: with sluice.yaml of the folder; sets $url.
 start_simulator() {
     local port log=$1.log
+    : >"$log"
     "$clouds_build/sluice-simulator" --config "$clouds_folder/sluice.yaml" --world "$1" >"$log" 2>&1 &
     clouds_servers+=($!)
     until grep -q '^listening on ' "$log"; do

@@ -5,6 +5,7 @@ import json
 import re
 from xml.etree import ElementTree
 
+compared = 0
 SCALARS = {
     "integer": r"-?\d+",
     "long": r"-?\d+",
@@ -64,6 +65,7 @@ def watch(client, found):
     """Compares each answer that this client gets; adds to the set what differs."""
 
     def compare(operation_model, response_dict, **_):
+        global compared
         shape = operation_model.output_shape
         if response_dict["status_code"] >= 300 or shape is None:
             return
@@ -72,6 +74,7 @@ def watch(client, found):
         else:
             value = _result(ElementTree.fromstring(response_dict["body"]),
                             shape.serialization.get("resultWrapper"))
+        compared += 1
         _compare(value, shape, operation_model.name, found)
 
     client.meta.events.register("before-parse", compare)

@@ -61,13 +61,14 @@ static void get_group(struct sim_call *call, const struct pool *pool)
     if (sim_lie_about(sim, LIE_MACHINES, (size_t)(pool - sim->pools)))
         target = creating + none;
 
+    owned(chars) char *zone = sim_gcp_zone(pool);
     json_t *body = json_make(
         "{s:s, s:s, s:s, s:s, s:i, s:s, s:{s:i, s:i, s:i}, s:{s:b}, s:{s:s}, s:{s:s}}", "kind",
-        "compute#instanceGroupManager", "name", pool->plan->group, "zone",
-        pool->reservation->plan->zone, "baseInstanceName", pool->plan->group, "targetSize", target,
-        "listManagedInstancesResults", "PAGINATED", "currentActions", "creating", creating,
-        "deleting", deleting, "none", none, "status", "isStable", creating + deleting == 0,
-        "targetSizePolicy", "mode", "INDIVIDUAL", "updatePolicy", "type", "OPPORTUNISTIC");
+        "compute#instanceGroupManager", "name", pool->plan->group, "zone", zone, "baseInstanceName",
+        pool->plan->group, "targetSize", target, "listManagedInstancesResults", "PAGINATED",
+        "currentActions", "creating", creating, "deleting", deleting, "none", none, "status",
+        "isStable", creating + deleting == 0, "targetSizePolicy", "mode", "INDIVIDUAL",
+        "updatePolicy", "type", "OPPORTUNISTIC");
 
     sim_overlay(sim, pool, "group", body);
     sim_answer_json(call->answer, 200, body);
@@ -263,9 +264,10 @@ static void get_instance(struct sim_call *call, const char *project, const char 
 
         owned(chars) char *group = text_format("projects/1/zones/%s/instanceGroupManagers/%s", zone,
                                                pool->plan->group);
+        owned(chars) char *url = sim_gcp_zone(pool);
 
         json_t *body = json_make("{s:s, s:s, s:s, s:s, s:s, s:{s:[{s:s, s:s}]}}", "kind",
-                                 "compute#instance", "id", machine->id, "name", name, "zone", zone,
+                                 "compute#instance", "id", machine->id, "name", name, "zone", url,
                                  "status", statuses[machine->state], "metadata", "items", "key",
                                  "created-by", "value", group);
 

@@ -23,6 +23,7 @@ void sim_gcp_create_instances(struct sim_call *call, struct pool *pool);
 void sim_gcp_get_operation(struct sim_call *call, const char *zone, const char *name);
 
 /* gcp_reads.c */
+char *sim_gcp_zone(const struct pool *pool); /* its URL, as answers name it */
 bool sim_gcp_may(struct sim_call *call, const struct pool *pool, const char *permission);
 bool sim_gcp_query_is(struct sim_call *call, const char *const *known); /* false: answered */
 void sim_gcp_list_resizes(struct sim_call *call, const struct pool *pool);

@@ -39,10 +39,11 @@ static void answer_operation(struct sim_call *call, const struct operation *oper
     owned(chars) char *target = text_format(
         "https://www.googleapis.com/compute/v1/projects/%s/zones/%s/instanceGroupManagers/%s",
         plan->project, operation->pool->reservation->plan->zone, plan->group);
+    owned(chars) char *zone = sim_gcp_zone(operation->pool);
     json_t *body = json_make(
         "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i}", "kind", "compute#operation", "name",
         operation->name, "operationType", operation->type, "status", is_done ? "DONE" : "RUNNING",
-        "zone", operation->pool->reservation->plan->zone, "targetLink", target, "insertTime",
+        "zone", zone, "targetLink", target, "insertTime",
         sim_time(call->sim, operation->inserted_ms, inserted), "progress", is_done ? 100 : 0);
 
     if (operation->request_id[0])

@@ -7,6 +7,12 @@
 #include "tools/simulator/cloud/gcp_cloud.h"
 #include "tools/simulator/cloud/overlay.h"
 
+char *sim_gcp_zone(const struct pool *pool)
+{
+    return text_format("https://www.googleapis.com/compute/v1/projects/%s/zones/%s",
+                       pool->plan->project, pool->reservation->plan->zone);
+}
+
 bool sim_gcp_may(struct sim_call *call, const struct pool *pool, const char *permission)
 {
     if (!sim_denies(call->sim, pool, permission))
@@ -76,10 +82,11 @@ void sim_gcp_get_reservation(struct sim_call *call, const char *project, const c
 
         owned(chars) char *count = text_format("%d", plan->nodes);
         owned(chars) char *used = text_format("%d", pool->reservation->slots_used);
+        owned(chars) char *url = sim_gcp_zone(pool);
 
         answer_with(call, pool, "reservation",
                     json_make("{s:s, s:s, s:s, s:s, s:b, s:{s:s, s:s, s:{s:s}}}", "kind",
-                              "compute#reservation", "name", name, "zone", zone, "status", "READY",
+                              "compute#reservation", "name", name, "zone", url, "status", "READY",
                               "specificReservationRequired", 1, "specificReservation", "count",
                               count, "inUseCount", used, "instanceProperties", "machineType",
                               plan->machine));

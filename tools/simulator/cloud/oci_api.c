@@ -26,7 +26,7 @@ void sim_oci_error(struct sim_answer *answer, int status, const char *code, cons
     sim_answer_json(answer, status, json_make("{s:s, s:s}", "code", code, "message", message));
 }
 
-static void refuse_unknown(struct sim_call *call)
+void sim_oci_refuse_unknown(struct sim_call *call)
 {
     sim_oci_error(call->answer, 404, "NotAuthorizedOrNotFound",
                   "Authorization failed or requested resource not found.");
@@ -56,28 +56,23 @@ static void etag_of(const struct pool *pool, char out[24])
     snprintf(out, 24, "%016" PRIx64, pool->version * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-static void accept_work(struct sim_call *call)
+const char *sim_oci_why(enum trouble trouble, const char **ret_code)
 {
-    char id[32];
-
-    snprintf(id, sizeof id, "ocid1.workrequest.%" PRIu64, ++call->sim->operation_count);
-    call->answer->status = 202;
-    call->answer->content_type = "application/json";
-    add_header(call->answer, "opc-work-request-id", id);
+    *ret_code = trouble == TROUBLE_QUOTA ? "LimitExceeded" : "InternalError";
+    return trouble == TROUBLE_QUOTA ? "The following service limits were exceeded: gpu-h100-count."
+           : trouble == TROUBLE_STOCKOUT
+               ? "Out of host capacity."
+               : "Out of host capacity: the capacity reservation is full.";
 }
 
 static void add_trouble(const struct machine *machine, struct text *out)
 {
-    static const char *const errors[] = {
-        [TROUBLE_STOCKOUT] = "\"code\":\"InternalError\",\"message\":\"Out of host capacity.\"",
-        [TROUBLE_RESERVATION_FULL] = "\"code\":\"InternalError\",\"message\":\"Out of host "
-                                     "capacity: the capacity reservation is full.\"",
-        [TROUBLE_QUOTA] = "\"code\":\"LimitExceeded\",\"message\":\"The following service limits "
-                          "were exceeded: gpu-h100-count.\"",
-    };
+    const char *code;
+    const char *why = sim_oci_why(machine->trouble, &code);
 
-    if (machine->trouble != TROUBLE_NONE && machine->trouble < COUNT_OF(errors))
-        text_add(out, ",\"nodeError\":{%s,\"status\":\"500\"}", errors[machine->trouble]);
+    if (machine->trouble != TROUBLE_NONE)
+        text_add(out, ",\"nodeError\":{\"code\":\"%s\",\"message\":\"%s\",\"status\":\"%s\"}", code,
+                 why, machine->trouble == TROUBLE_QUOTA ? "400" : "500");
 }
 
 static void add_node(const struct machine *machine, struct text *out)
@@ -186,7 +181,7 @@ static void delete_node(struct sim_call *call, struct pool *pool, const char *oc
     } else if (!is_match(call, pool)) {
         return;
     } else if (!machine || machine->state == MACHINE_QUEUED) {
-        refuse_unknown(call);
+        sim_oci_refuse_unknown(call);
     } else if (machine->state == MACHINE_STOPPING) {
         sim_oci_error(call->answer, 409, "IncorrectState", "The node is being deleted already.");
     } else {
@@ -194,7 +189,7 @@ static void delete_node(struct sim_call *call, struct pool *pool, const char *oc
         sim_machine_remove(call->sim, machine);
         if (!shrinks)
             sim_pool_grow(call->sim, pool);
-        accept_work(call);
+        sim_oci_accept(call, pool);
     }
 }
 
@@ -219,7 +214,7 @@ static void update_pool(struct sim_call *call, struct pool *pool)
         sim_pool_grow(call->sim, pool);
     while (pool->target > wanted)
         sim_pool_shrink(call->sim, pool);
-    accept_work(call);
+    sim_oci_accept(call, pool);
 }
 
 static const char *action_of(const char *verb)
@@ -243,7 +238,7 @@ static void get_reservation(struct sim_call *call, const char *ocid)
     json_t *body;
 
     if (!pool || sim_denies(call->sim, pool, action_of(call->verb))) {
-        refuse_unknown(call);
+        sim_oci_refuse_unknown(call);
         return;
     }
     body = json_make("{s:s, s:s, s:s, s:i, s:i}", "id", ocid, "lifecycleState", "ACTIVE",
@@ -265,6 +260,11 @@ static const char *verb_of(enum http_method method, char **items, size_t count)
                                     : NULL;
     if (is_pool && count == 5 && text_equal(items[3], "node"))
         return method == HTTP_DELETE ? "delete_node" : NULL;
+    if (count >= 3 && text_equal(items[0], engine_base) && text_equal(items[1], "workRequests") &&
+        method == HTTP_GET)
+        return count == 3                                     ? "get_work_request"
+               : count == 4 && text_equal(items[3], "errors") ? "list_work_errors"
+                                                              : NULL;
     if (count == 3 && text_equal(items[0], compute_base) &&
         text_equal(items[1], "computeCapacityReservations") && method == HTTP_GET)
         return "get_reservation";
@@ -276,7 +276,7 @@ static void answer_pool(struct sim_call *call, char **items)
     struct pool *pool = find_pool(call, "node_pool", items[2]);
 
     if (!pool || sim_denies(call->sim, pool, action_of(call->verb)))
-        refuse_unknown(call);
+        sim_oci_refuse_unknown(call);
     else if (text_equal(call->verb, "get_node_pool"))
         get_pool(call, pool);
     else if (text_equal(call->verb, "update_node_pool"))
@@ -300,6 +300,10 @@ static bool answer(struct sim_call *call)
         return true;
     else if (text_equal(call->verb, "get_reservation"))
         get_reservation(call, items[2]);
+    else if (text_equal(call->verb, "get_work_request"))
+        sim_oci_get_work(call, items[2]);
+    else if (text_equal(call->verb, "list_work_errors"))
+        sim_oci_list_work_errors(call, items[2]);
     else
         answer_pool(call, items);
     return true;

@@ -14,8 +14,8 @@ import { ClientSecretCredential } from "@azure/identity";
 const [port, key, certificate] = process.argv.slice(2);
 function check(what, is, wanted) {
     if (JSON.stringify(is) !== JSON.stringify(wanted))
-        throw new Error(`${what}: ${JSON.stringify(is)}, expected ${JSON.stringify(wanted)}`);
-    console.log(`ok ${what}`);
+        throw new Error(`FAILED ${what}: ${JSON.stringify(is)}, expected ${JSON.stringify(wanted)}`);
+    console.log(`ok ${what}, JavaScript`);
 }
 
 /* The error that a promise ends with. */

@@ -208,6 +208,17 @@ static bool take_count(json_t *properties, const struct pool *pool, long long *r
     return *ret_wanted >= 0 && *ret_wanted <= 1000;
 }
 
+/* Clients may send back what they read here, and may leave it out. */
+static void drop_optional(json_t *properties)
+{
+    const char *power = json_text_or(properties, "powerState/code", "Running");
+
+    if (text_equal(power, "Running"))
+        json_object_del(properties, "powerState");
+    json_object_del(properties, "status");
+    json_object_del(properties, "virtualMachineNodesStatus");
+}
+
 /* Whether the body is the pool with another count, and nothing else. */
 static bool is_replacement(struct sim_call *call, const struct pool *pool, json_t *properties,
                            long long *ret_wanted)
@@ -223,6 +234,7 @@ static bool is_replacement(struct sim_call *call, const struct pool *pool, json_
         return false;
     }
     take_count(ours, pool, &now);
+    drop_optional(properties);
     json_object_foreach(properties, key, value) {
         if (json_object_get(ours, key))
             continue;
@@ -261,12 +273,15 @@ static bool is_within_quota(struct sim_call *call, const struct pool *pool, long
     return false;
 }
 
+/* Azure's clients send it with quotes (Python) or as they read it (JavaScript, Go). */
 static bool etag_fits(struct sim_call *call, const struct pool *pool)
 {
+    owned(chars) char *quoted = text_format("\"%s\"", etag_of(call->sim, pool));
     const char *wanted = http_header_find(call->request->headers, call->request->header_count,
                                           "If-Match");
 
-    if (!wanted || text_equal(wanted, "*") || text_equal(wanted, etag_of(call->sim, pool)))
+    if (!wanted || text_equal(wanted, "*") || text_equal(wanted, quoted) ||
+        text_equal(wanted, etag_of(call->sim, pool)))
         return true;
     sim_aks_error(call->answer, 412, "EtagMismatch",
                   "The if-match header value '%s' does not match the current eTag.", wanted);

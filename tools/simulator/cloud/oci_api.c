@@ -15,6 +15,8 @@
 static const char engine_base[] = "20180222";
 static const char compute_base[] = "20160918";
 
+enum { ACCEPTED_MS = 500 };
+
 void sim_oci_error(struct sim_answer *answer, int status, const char *code, const char *format, ...)
 {
     char message[512];
@@ -26,7 +28,7 @@ void sim_oci_error(struct sim_answer *answer, int status, const char *code, cons
     sim_answer_json(answer, status, json_make("{s:s, s:s}", "code", code, "message", message));
 }
 
-void sim_oci_refuse_unknown(struct sim_call *call)
+static void refuse_unknown(struct sim_call *call)
 {
     sim_oci_error(call->answer, 404, "NotAuthorizedOrNotFound",
                   "Authorization failed or requested resource not found.");
@@ -56,7 +58,7 @@ static void etag_of(const struct pool *pool, char out[24])
     snprintf(out, 24, "%016" PRIx64, pool->version * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-const char *sim_oci_why(enum trouble trouble, const char **ret_code)
+static const char *why_of(enum trouble trouble, const char **ret_code)
 {
     *ret_code = trouble == TROUBLE_QUOTA ? "LimitExceeded" : "InternalError";
     return trouble == TROUBLE_QUOTA ? "The following service limits were exceeded: gpu-h100-count."
@@ -65,10 +67,110 @@ const char *sim_oci_why(enum trouble trouble, const char **ret_code)
                : "Out of host capacity: the capacity reservation is full.";
 }
 
+/* A change of a pool.  It has succeeded once the pool has as many nodes as it wants, and failed
+   once an attempt to make one has. */
+struct work {
+    const struct pool *pool;
+    int64_t accepted_ms;
+    const char *status;   /* its last one: it does not leave that; NULL: not yet */
+    enum trouble trouble; /* why it failed */
+};
+
+static void accept_work(struct sim_call *call, const struct pool *pool)
+{
+    struct sim_answer *answer = call->answer;
+    struct work *work = mem_new(sizeof *work);
+
+    work->pool = pool;
+    work->accepted_ms = sim_now(call->sim);
+    snprintf(answer->own_header, sizeof answer->own_header, "ocid1.workrequest.%" PRIu64,
+             ++call->sim->operation_count);
+    map_set(call->sim->operations, answer->own_header, work);
+    answer->status = 202;
+    answer->content_type = "application/json";
+    answer->headers[answer->header_count++] = (struct http_header){ "opc-work-request-id",
+                                                                    answer->own_header };
+}
+
+static const char *work_status(const struct simulator *sim, struct work *work)
+{
+    bool is_busy = false;
+
+    if (work->status)
+        return work->status;
+    if (sim_now(sim) - work->accepted_ms < ACCEPTED_MS)
+        return "ACCEPTED";
+    for (size_t i = 0; i < work->pool->machines.count; i++) {
+        const struct machine *machine = work->pool->machines.items[i];
+
+        is_busy |= machine->state != MACHINE_RUNNING;
+        if (machine->state == MACHINE_QUEUED && machine->trouble != TROUBLE_NONE)
+            work->trouble = machine->trouble;
+    }
+    if (work->trouble != TROUBLE_NONE)
+        work->status = "FAILED";
+    else if (!is_busy)
+        work->status = "SUCCEEDED";
+    return work->status ? work->status : "IN_PROGRESS";
+}
+
+/* NULL: answered. */
+static struct work *find_work(struct sim_call *call, const char *id)
+{
+    struct work *work = text_starts_with(id, "ocid1.workrequest.")
+                            ? map_get(call->sim->operations, id)
+                            : NULL;
+
+    if (!work)
+        refuse_unknown(call);
+    return work;
+}
+
+static void get_work(struct sim_call *call, const char *id)
+{
+    struct work *work = find_work(call, id);
+    char time[WALL_TEXT_SIZE];
+
+    if (work)
+        sim_answer_json(call->answer, 200,
+                        json_make("{s:s, s:s, s:s, s:s, s:[{s:s, s:s, s:s}]}", "id", id, "status",
+                                  work_status(call->sim, work), "operationType", "NODEPOOL_UPDATE",
+                                  "timeAccepted", sim_time(call->sim, work->accepted_ms, time),
+                                  "resources", "actionType", "UPDATED", "entityType", "nodepool",
+                                  "identifier", sim_pool_text(work->pool, "node_pool")));
+}
+
+static void list_work_errors(struct sim_call *call, const char *id)
+{
+    owned(chars) char *compartment = url_query(call->request->target, "compartmentId");
+    struct work *work = find_work(call, id);
+    json_t *errors;
+    const char *code;
+    const char *why;
+
+    if (!work)
+        return;
+    if (!compartment) {
+        sim_oci_error(call->answer, 400, "MissingParameter", "compartmentId is required");
+        return;
+    }
+    errors = json_array();
+    work_status(call->sim, work);
+    why = why_of(work->trouble, &code);
+    if (work->trouble != TROUBLE_NONE) {
+        char time[WALL_TEXT_SIZE];
+
+        json_array_append_new(errors,
+                              json_make("{s:s, s:s, s:s}", "code", code, "message", why,
+                                        "timestamp", sim_time(call->sim, work->accepted_ms, time)));
+    }
+    sim_answer_json(call->answer, 200, errors);
+}
+
 static void add_trouble(const struct machine *machine, struct text *out)
 {
     const char *code;
-    const char *why = sim_oci_why(machine->trouble, &code);
+    const char *why = why_of(machine->trouble, &code);
 
     if (machine->trouble != TROUBLE_NONE)
         text_add(out, ",\"nodeError\":{\"code\":\"%s\",\"message\":\"%s\",\"status\":\"%s\"}", code,
@@ -181,7 +283,7 @@ static void delete_node(struct sim_call *call, struct pool *pool, const char *oc
     } else if (!is_match(call, pool)) {
         return;
     } else if (!machine || machine->state == MACHINE_QUEUED) {
-        sim_oci_refuse_unknown(call);
+        refuse_unknown(call);
     } else if (machine->state == MACHINE_STOPPING) {
         sim_oci_error(call->answer, 409, "IncorrectState", "The node is being deleted already.");
     } else {
@@ -189,7 +291,7 @@ static void delete_node(struct sim_call *call, struct pool *pool, const char *oc
         sim_machine_remove(call->sim, machine);
         if (!shrinks)
             sim_pool_grow(call->sim, pool);
-        sim_oci_accept(call, pool);
+        accept_work(call, pool);
     }
 }
 
@@ -214,7 +316,7 @@ static void update_pool(struct sim_call *call, struct pool *pool)
         sim_pool_grow(call->sim, pool);
     while (pool->target > wanted)
         sim_pool_shrink(call->sim, pool);
-    sim_oci_accept(call, pool);
+    accept_work(call, pool);
 }
 
 static const char *action_of(const char *verb)
@@ -238,7 +340,7 @@ static void get_reservation(struct sim_call *call, const char *ocid)
     json_t *body;
 
     if (!pool || sim_denies(call->sim, pool, action_of(call->verb))) {
-        sim_oci_refuse_unknown(call);
+        refuse_unknown(call);
         return;
     }
     body = json_make("{s:s, s:s, s:s, s:i, s:i}", "id", ocid, "lifecycleState", "ACTIVE",
@@ -276,7 +378,7 @@ static void answer_pool(struct sim_call *call, char **items)
     struct pool *pool = find_pool(call, "node_pool", items[2]);
 
     if (!pool || sim_denies(call->sim, pool, action_of(call->verb)))
-        sim_oci_refuse_unknown(call);
+        refuse_unknown(call);
     else if (text_equal(call->verb, "get_node_pool"))
         get_pool(call, pool);
     else if (text_equal(call->verb, "update_node_pool"))
@@ -301,9 +403,9 @@ static bool answer(struct sim_call *call)
     else if (text_equal(call->verb, "get_reservation"))
         get_reservation(call, items[2]);
     else if (text_equal(call->verb, "get_work_request"))
-        sim_oci_get_work(call, items[2]);
+        get_work(call, items[2]);
     else if (text_equal(call->verb, "list_work_errors"))
-        sim_oci_list_work_errors(call, items[2]);
+        list_work_errors(call, items[2]);
     else
         answer_pool(call, items);
     return true;

@@ -3,12 +3,14 @@
  *
  * The simulator as a whole: made from a scenario, started in a steady state, taken down.
  */
+#include "base/file.h"
 #include "tools/simulator/kube/deployments.h"
 #include "tools/simulator/kube/kube_devices.h"
 #include "tools/simulator/model/cloud.h"
 #include "tools/simulator/model/lies.h"
 #include "tools/simulator/model/model.h"
 
+enum { PROVIDER_FILE_LIMIT = 64 * 1024 };
 enum { SPARE_HOSTS = 4 }; /* the cloud has a few more than were paid for */
 
 static void free_number(void *value)
@@ -49,6 +51,16 @@ static const char *text_at(const struct yaml_node *node, const char *key)
 const char *sim_provider_text(const struct pool *pool, const char *key)
 {
     return text_at(pool->plan->provider, key);
+}
+
+struct text *sim_provider_file(const struct simulator *sim, const struct pool *pool,
+                               const char *key)
+{
+    const char *named = sim_provider_text(pool, key);
+    owned(chars) char *path = named ? file_beside(yaml_source(sim->scenario->config), named) : NULL;
+    struct error err = { 0 };
+
+    return path ? file_read(path, PROVIDER_FILE_LIMIT, &err) : NULL;
 }
 
 const char *sim_pool_text(const struct pool *pool, const char *key)

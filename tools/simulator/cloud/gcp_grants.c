@@ -71,12 +71,12 @@ static bool read_form(struct sim_call *call, struct form *form)
     return false;
 }
 
-static json_t *read_json(const char *path)
+static json_t *read_credentials(const struct simulator *sim, const struct pool *pool)
 {
     struct error err = { 0 };
-    owned(text) struct text *bytes = path ? file_read(path, FILE_LIMIT, &err) : NULL;
+    owned(text) struct text *bytes = sim_provider_file(sim, pool, "credentials");
 
-    return bytes ? json_parse(bytes->chars, bytes->length, path, &err) : NULL;
+    return bytes ? json_parse(bytes->chars, bytes->length, "credentials", &err) : NULL;
 }
 
 /* The file that a provider in sluice.yaml names; NULL: none does. */
@@ -84,7 +84,7 @@ static json_t *read_truth(const struct simulator *sim)
 {
     for (size_t i = 0; i < sim->pool_count; i++) {
         json_t *truth = text_equal(sim->pools[i].cloud->kind, "gcp")
-                            ? read_json(sim_provider_text(&sim->pools[i], "credentials"))
+                            ? read_credentials(sim, &sim->pools[i])
                             : NULL;
 
         if (truth)

@@ -58,7 +58,7 @@ static bool read_login(const struct simulator *sim, struct login *login)
     for (size_t i = 0; i < sim->pool_count; i++) {
         const struct pool *pool = &sim->pools[i];
         bool is_ours = text_equal(pool->cloud->kind, "oci");
-        owned(text) struct text *file = is_ours ? read_file(sim_provider_text(pool, "credentials"))
+        owned(text) struct text *file = is_ours ? sim_provider_file(sim, pool, "credentials")
                                                 : NULL;
         const char *said = is_ours ? sim_provider_text(pool, "profile") : NULL;
         const char *section = said ? said : "DEFAULT";

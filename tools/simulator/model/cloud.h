@@ -40,3 +40,8 @@ struct machine *sim_pool_launch(struct simulator *sim, struct pool *pool);
 /* What `providers.NAME` or `pools.NAME` of sluice.yaml has under a key; otherwise NULL. */
 const char *sim_provider_text(const struct pool *pool, const char *key);
 const char *sim_pool_text(const struct pool *pool, const char *key);
+
+/* The bytes of the file whose path a provider has under a key, which is found beside sluice.yaml;
+   NULL: none, or it cannot be read.  The caller frees them. */
+struct text *sim_provider_file(const struct simulator *sim, const struct pool *pool,
+                               const char *key) __attribute__((warn_unused_result));

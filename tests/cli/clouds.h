@@ -1,0 +1,112 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The small world on each cloud: a row says how a provider and the two pools are written there.
+ * The accounts are the simulator's; what they need beside the configuration is put into the folder.
+ */
+#pragma once
+
+#include "tests/cli/small_world.h"
+
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rsa.h>
+
+struct test_cloud {
+    const char *name; /* for people: "aws by number" */
+    const char *kind; /* of its provider, which has this name too */
+    const char *zone; /* as that cloud names one */
+    const char *provider;
+    const char *production; /* keys of the pool */
+    const char *research;
+};
+
+static const struct test_cloud test_clouds[] = {
+    { "google", "gcp", "us-east5-a",
+      "endpoint: 'http://127.0.0.1:1/gcp', metadata: 'http://127.0.0.1:1/gcp'",
+      "project: p, group: prod-a-east", "project: p, group: research-a-east" },
+    { "aws by launch", "aws", "us-east5a",
+      "region: us-east-1, credentials: keys, profile: sim,"
+      " autoscaling_endpoint: 'http://127.0.0.1:1/aws/autoscaling',"
+      " ec2_endpoint: 'http://127.0.0.1:1/aws/ec2', eks_endpoint: 'http://127.0.0.1:1/aws/eks'",
+      "group: prod, grow: launch-instances", "group: lab, grow: launch-instances" },
+    { "aws by number", "aws", "us-east5a",
+      "region: us-east-1, credentials: keys, profile: sim,"
+      " autoscaling_endpoint: 'http://127.0.0.1:1/aws/autoscaling',"
+      " ec2_endpoint: 'http://127.0.0.1:1/aws/ec2', eks_endpoint: 'http://127.0.0.1:1/aws/eks'",
+      "group: prod, grow: set-desired-capacity", "group: lab, grow: set-desired-capacity" },
+    { "azure", "azure", "us-east5-1",
+      "subscription: s-1, endpoint: 'http://127.0.0.1:1/azure',"
+      " metadata: 'http://127.0.0.1:1/azure'",
+      "resource_group: rg, managed_cluster: prod, agent_pool: gpu",
+      "resource_group: rg, managed_cluster: lab, agent_pool: gpu" },
+    { "cluster api", "capi", "us-east5-a", "kubeconfig: capi.kubeconfig",
+      "namespace: infra, machine_deployment: prod", "namespace: infra, machine_deployment: lab" },
+    { "oracle", "oci", "AD-1",
+      "credentials: profiles, profile: SIM, endpoint: 'http://127.0.0.1:1/oci'",
+      "node_pool: ocid1.nodepool.oc1.sim.prod", "node_pool: ocid1.nodepool.oc1.sim.lab" },
+};
+
+/* Text with the first `old` replaced, which it must have. */
+static inline char *cloud_text(const char *text, const char *old, const char *new)
+{
+    const char *at = strstr(text, old);
+
+    if (!at)
+        fail_msg("the configuration lacks \"%s\"", old);
+    return text_format("%.*s%s%s", (int)(at - text), text, new, at + strlen(old));
+}
+
+/* The small world's configuration with both pools on this cloud. */
+static inline char *cloud_config(const struct test_cloud *cloud)
+{
+    owned(chars) char *provider = text_format("%s: {kind: %s, %s}\n", cloud->kind, cloud->kind,
+                                              cloud->provider);
+    owned(chars) char *production = text_format("provider: %s, %s", cloud->kind, cloud->production);
+    owned(chars) char *research = text_format("provider: %s, %s", cloud->kind, cloud->research);
+    owned(chars) char *zoned = cloud_text(small_config, "us-east5-a, gpus", "ZONE, gpus");
+    owned(chars) char *placed = cloud_text(zoned, "ZONE", cloud->zone);
+    owned(chars) char *opened = cloud_text(
+        placed,
+        "google: {kind: gcp, endpoint: 'http://127.0.0.1:1/gcp', metadata: "
+        "'http://127.0.0.1:1/gcp'}\n",
+        provider);
+    owned(chars) char *first = cloud_text(
+        opened, "provider: google, project: p, group: prod-a-east", production);
+
+    return cloud_text(first, "provider: google, project: p, group: research-a-east", research);
+}
+
+/* One key for all plays of a program: making one takes long.  It ends with the program. */
+static inline const char *cloud_key(void)
+{
+    static char pem[4096];
+    EVP_PKEY *key;
+    BIO *bio;
+
+    if (pem[0] != '\0')
+        return pem;
+    key = EVP_RSA_gen(2048);
+    bio = BIO_new(BIO_s_mem());
+    assert_int_equal(PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL), 1);
+    assert_in_range(BIO_read(bio, pem, sizeof pem - 1), 1, sizeof pem - 2);
+    BIO_free(bio);
+    EVP_PKEY_free(key);
+    return pem;
+}
+
+/* The files that the accounts of all rows name. */
+static inline void cloud_write_accounts(const char *folder)
+{
+    owned(chars) char *key_path = test_folder_write(folder, "oracle.pem", cloud_key());
+    owned(chars) char *profiles = text_format("[SIM]\nuser=ocid1.user.u\nfingerprint=aa:bb\n"
+                                              "tenancy=ocid1.tenancy.t\nregion=us-test-1\n"
+                                              "key_file=%s\n",
+                                              key_path);
+
+    mem_free(test_folder_write(folder, "profiles", profiles));
+    mem_free(test_folder_write(folder, "keys",
+                               "[sim]\naws_access_key_id = AKIASIMULATED0000000\n"
+                               "aws_secret_access_key = simulated/secret+of/the+simulator0000000"
+                               "\n"));
+}

@@ -1,0 +1,97 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Nodes move between two clusters on each cloud, and the service dies at its commits: before one is
+ * written, or right after it.  Each run ends with each node moved once.  Most clouds take only a
+ * number and name no order, so a machine too many or too few would show here.
+ */
+#include "tests/cli/clouds.h"
+#include "tests/cli/dying.h"
+
+static struct rehearsal *open_on(const struct test_cloud *cloud, const char *folder,
+                                 const char *faults)
+{
+    owned(chars) char *world = text_format("seed: 11\n%s%s", small_machines, faults);
+    owned(chars) char *config = cloud_config(cloud);
+
+    cloud_write_accounts(folder);
+    return world_start(folder, config, world, 6, 11);
+}
+
+/* Returns its commits. */
+static int64_t move_on(const struct test_cloud *cloud, const struct death *death,
+                       const char *faults)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = open_on(cloud, folder, faults);
+    owned(json) json_t *answer = NULL;
+    int64_t before;
+
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    answer = reclaim(rehearsal, NODES);
+    before = rehearsal->commits;
+    run_and_die(rehearsal, death);
+    if (transfers_of(rehearsal, false) > 0)
+        run_to_rest(rehearsal); /* after a stock-out */
+    expect_rest(rehearsal, 6 + NODES);
+    expect_tidy(rehearsal);
+    if (faults[0] == '\0')
+        assert_int_equal(rehearsal->simulator->machines_deleted, NODES);
+    return rehearsal->commits - before;
+}
+
+static void a_death_at_any_commit_loses_nothing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(test_clouds); i++) {
+        const struct test_cloud *cloud = &test_clouds[i];
+        int64_t commits = move_on(cloud, &(struct death){ 0 }, "");
+        struct sweep_part part = sweep_part(11);
+        int deaths = 0;
+
+        assert_true(commits > 20);
+        for (int64_t at = 1; at <= commits; at++)
+            for (int is_after = 0; is_after < 2; is_after++) {
+                if (!sweep_plays(&part))
+                    continue;
+                print_message("%s, commit %lld %s\n", cloud->name, (long long)at,
+                              is_after ? "after" : "before");
+                move_on(cloud, &(struct death){ .first = at, .is_after = is_after }, "");
+                deaths++;
+            }
+        print_message("sweep death: %d deaths in %lld commits of a move on %s\n", deaths,
+                      (long long)commits, cloud->name);
+    }
+}
+
+/* Answers get lost, refused and delayed: each order is still carried out once. */
+static void bad_luck_on_the_wire(void **state)
+{
+    static const char *const faults[] = {
+        "faults: {lost_answer: 0.05}\n",
+        "faults: {http_500: 0.05, http_500_after: 0.05}\n",
+        "faults: {http_429: 0.1, refused: 0.05}\n",
+        "faults: {stockout: 0.3}\n",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(test_clouds); i++)
+        for (size_t k = 0; k < COUNT_OF(faults); k++) {
+            print_message("%s, %s", test_clouds[i].name, faults[k]);
+            move_on(&test_clouds[i], &(struct death){ 0 }, faults[k]);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_death_at_any_commit_loses_nothing),
+        cmocka_unit_test(bad_luck_on_the_wire),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

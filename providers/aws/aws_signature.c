@@ -34,8 +34,17 @@ static void add_hex(struct text *out, const unsigned char *bytes, size_t size)
         text_add(out, "%02x", bytes[i]);
 }
 
-/* "." and empty segments vanish, ".." removes the segment before it, and escaped characters are
-   escaped once more: this is the path that the service signs. */
+static void add_escaped(struct text *out, const char *chars, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)chars[i];
+
+        text_add(out, isalnum(byte) || (byte && strchr("-._~", byte)) ? "%c" : "%%%02X", byte);
+    }
+}
+
+/* "." and empty segments vanish, ".." removes the segment before it, and each segment is escaped,
+   once more where it was already: this is the path that the service signs. */
 static void add_path(struct text *out, const char *path, size_t size)
 {
     size_t start = out->length;
@@ -54,11 +63,7 @@ static void add_path(struct text *out, const char *path, size_t size)
             continue;
         }
         text_add(out, "/");
-        for (size_t i = 0; i < length; i++)
-            if (segment[i] == '%')
-                text_add(out, "%%25");
-            else
-                text_add_bytes(out, &segment[i], 1);
+        add_escaped(out, segment, length);
     }
     if (out->length == start || (size > 1 && path[size - 1] == '/'))
         text_add(out, "/");
@@ -135,13 +140,15 @@ static void add_lower(struct text *out, const char *chars)
 /* Without spaces round it, and with one for several inside. */
 static void add_value(struct text *out, const char *value)
 {
+    size_t start = out->length;
+
     while (*value) {
         size_t spaces = strspn(value, " \t\r\n");
         size_t length = strcspn(value += spaces, " \t\r\n");
 
         if (length > 0)
-            text_add(out, "%s%.*s", spaces > 0 && out->chars[out->length - 1] != ':' ? " " : "",
-                     (int)length, value);
+            text_add(out, "%s%.*s", spaces > 0 && out->length > start ? " " : "", (int)length,
+                     value);
         value += length;
     }
 }
@@ -157,10 +164,7 @@ static void add_headers(struct text *out, const struct aws_request *request)
         if (!is_again)
             add_lower(out, headers[i]->name);
         text_add(out, is_again ? "," : ":");
-        if (!is_again)
-            add_value(out, headers[i]->value);
-        else
-            add_value(out, headers[i]->value + strspn(headers[i]->value, " \t\r\n"));
+        add_value(out, headers[i]->value);
         if (i + 1 == count || strcasecmp(headers[i]->name, headers[i + 1]->name) != 0)
             text_add(out, "\n");
     }

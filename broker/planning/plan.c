@@ -73,8 +73,8 @@ static bool is_withdrawn(const struct plan *plan, const struct plan_live *live)
     return false;
 }
 
-/* Nodes that come from unknown pools: their arrival time is unknown, so no node is given in
-   exchange. */
+/* Nodes that come from unknown pools, and those for which there may be no machine: when they arrive
+   is unknown, so no node is given in exchange. */
 static int64_t unsure(const struct books *books, const struct plan_pool *pool)
 {
     int64_t nodes = 0;
@@ -82,7 +82,8 @@ static int64_t unsure(const struct books *books, const struct plan_pool *pool)
     for (size_t i = 0; i < books->input->live_count; i++) {
         const struct plan_live *live = &books->input->live[i];
 
-        nodes += live->target == pool->config && !pool_of(books, live->source)->is_known &&
+        nodes += live->target == pool->config &&
+                 (live->is_unsure || !pool_of(books, live->source)->is_known) &&
                  !is_withdrawn(books->plan, live);
     }
     return nodes;

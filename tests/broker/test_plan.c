@@ -5,7 +5,8 @@
  *
  *     P NAME key=number...      a production pool with a cluster of its own
  *     R NAME key=number...      a research pool
- *     T ID SOURCE>TARGET [fixed]  a live transfer, fixed: it cannot be withdrawn
+ *     T ID SOURCE>TARGET [fixed|unsure]  a live transfer, fixed: it cannot be withdrawn, unsure:
+ * nor is it sure that its node comes
  *
  * keys: has (machines), unseen (of them, without a Node), floor, max, in (incoming), want, level,
  * weight, group (nodes that serve only together), east (0: in another reservation), known (0: it
@@ -102,14 +103,14 @@ static void add_node(struct scene *scene, struct plan_pool *pool, int64_t cost)
 }
 
 static void add_live(struct scene *scene, const char *id, size_t source, size_t target,
-                     bool can_withdraw)
+                     bool can_withdraw, bool is_unsure)
 {
     size_t at = scene->input.live_count++;
 
     require(at < LIVE_MAX);
     text_copy(scene->ids[at], sizeof scene->ids[at], id);
     scene->live[at] = (struct plan_live){ scene->ids[at], &scene->configs[source],
-                                          &scene->configs[target], can_withdraw };
+                                          &scene->configs[target], can_withdraw, is_unsure };
 }
 
 static void set_key(struct scene *scene, struct plan_pool *pool, const char *key, int64_t number)
@@ -204,7 +205,8 @@ static void read_live(struct scene *scene, const char *item)
     int count = sscanf(item, "T %15s %15[a-z]>%15[a-z] %15s", id, source, target, fixed);
 
     assert_true(count >= 3);
-    add_live(scene, id, find_pool(scene, source), find_pool(scene, target), count == 3);
+    add_live(scene, id, find_pool(scene, source), find_pool(scene, target), count == 3,
+             count > 3 && text_equal(fixed, "unsure"));
 }
 
 static void read_scene(struct scene *scene, const char *chars)
@@ -328,6 +330,10 @@ static const struct {
     { "P a has=6 in=2 want=6; R res has=8; T one res>a; T two res>a fixed;",
       "a->res x1, withdraw one" },
     { "P a has=6 in=2 want=6; R res has=8; T one res>a fixed; T two res>a fixed;", "a->res x2" },
+    /* no node that serves goes for one that may never come */
+    { "P a has=6 in=2 want=6; R res has=8; T one res>a unsure; T two res>a fixed;", "a->res x1" },
+    { "P a has=6 in=1 want=5; R res has=8; T one res>a unsure;", "a->res x1" },
+    { "P a has=6 in=1 want=7; P b has=1 want=2; R res has=0; T one res>a unsure;", "b lacks 1" },
     { "P a has=4 want=6; R res has=8 in=2; T one a>res; T two a>res;",
       "withdraw two, withdraw one" },
     { "P a has=4 want=7; R res has=8 in=2; T one a>res; T two a>res;",
@@ -508,7 +514,7 @@ static void random_scene(struct scene *scene, struct random *random)
             scene->configs[source].reservation != scene->configs[target].reservation)
             continue;
         snprintf(id, sizeof id, "t%d", (int)left);
-        add_live(scene, id, source, target, draw(random, 2));
+        add_live(scene, id, source, target, draw(random, 2), draw(random, 4) == 0);
         scene->pools[target].incoming++;
     }
 }

@@ -15,6 +15,7 @@
 
 struct xml_document {
     char *chars; /* of all names and texts */
+    size_t size; /* of `chars` */
     struct xml_element *elements;
 };
 
@@ -389,11 +390,14 @@ struct xml_document *xml_parse(const char *bytes, size_t size, const char *sourc
                              .err = err };
 
     document->chars = reader.out = mem_new(size + 1);
+    document->size = size;
     document->elements = mem_new_array(starts + 1, sizeof *document->elements);
-    if (read_document(&reader)) {
-        require((size_t)(reader.out - document->chars) <= size);
+    bool is_read = read_document(&reader);
+
+    explicit_bzero(copy, size);
+    require((size_t)(reader.out - document->chars) <= size);
+    if (is_read)
         return document;
-    }
     xml_document_free(document);
     return NULL;
 }
@@ -402,6 +406,7 @@ void xml_document_free(struct xml_document *document)
 {
     if (!document)
         return;
+    explicit_bzero(document->chars, document->size);
     mem_free(document->chars);
     mem_free(document->elements);
     mem_free(document);

@@ -4,7 +4,8 @@
  * XML as web services answer it: elements and text, five entities and numeric references.
  * Attributes, namespaces, comments and processing instructions are skipped.  Refused are a DOCTYPE
  * (so nothing is ever expanded), CDATA, text beside elements, bytes that are not UTF-8, and what is
- * larger than 32 MiB, 64 levels or a million elements.
+ * larger than 32 MiB, 64 levels or a million elements.  No copy of a text outlives its document:
+ * some are keys.
  *
  *     <R><Items><member><Id>1</Id></member></Items></R>
  *     for (item = xml_first(root, "Items/member"); item; item = xml_next(item))

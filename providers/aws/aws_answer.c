@@ -5,6 +5,7 @@
  * rest may be keys.
  */
 #include "base/input/json.h"
+#include "base/input/xml.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "providers/aws/aws_exchange.h"
@@ -60,23 +61,6 @@ static int make_lease(const struct said_keys *said, struct aws_lease *ret_lease,
     return 0;
 }
 
-/* What is between <name> and </name>, which has no elements in it; NULL when it is not there.  The
-   caller frees it. */
-static char *element(const char *body, const char *name)
-{
-    owned(chars) char *open = text_format("<%s>", name);
-    owned(chars) char *close = text_format("</%s>", name);
-    const char *start = strstr(body, open);
-    const char *end = start ? strstr(start, close) : NULL;
-
-    if (!end)
-        return NULL;
-    start += strlen(open);
-    if (memchr(start, '<', (size_t)(end - start)) || memchr(start, '&', (size_t)(end - start)))
-        return NULL;
-    return text_format("%.*s", (int)(end - start), start);
-}
-
 static void forget(char *chars)
 {
     if (chars)
@@ -109,26 +93,34 @@ static int refuse(const struct http_answer *answer, const char *code, struct err
     return -1;
 }
 
+/* Where an answer has the keys: the element above them is named after the action. */
+static const struct xml_element *find_credentials(const struct xml_document *document)
+{
+    const struct xml_element *result = document ? xml_root(document)->child : NULL;
+
+    while (result && !xml_first(result, "Credentials"))
+        result = result->next;
+    return xml_first(result, "Credentials");
+}
+
 int aws_answer_sts(const struct http_answer *answer, struct aws_lease *ret_lease, struct error *err)
 {
-    int result;
+    owned(xml_document) struct xml_document *document = xml_parse(answer->body, answer->body_size,
+                                                                  "answer", NULL);
+    const struct xml_element *credentials = find_credentials(document);
 
-    if (answer->status != 200) {
-        owned(chars) char *code = element(answer->body, "Code");
+    if (answer->status != 200)
+        return refuse(answer, document ? xml_text_or(xml_root(document), "Error/Code", "") : "",
+                      err);
 
-        return refuse(answer, code ?: "", err);
-    }
+    const struct said_keys said = {
+        .id = xml_text_or(credentials, "AccessKeyId", NULL),
+        .secret = xml_text_or(credentials, "SecretAccessKey", NULL),
+        .token = xml_text_or(credentials, "SessionToken", NULL),
+        .ends = xml_text_or(credentials, "Expiration", NULL),
+    };
 
-    char *id = element(answer->body, "AccessKeyId");
-    char *secret = element(answer->body, "SecretAccessKey");
-    char *token = element(answer->body, "SessionToken");
-    owned(chars) char *ends = element(answer->body, "Expiration");
-
-    result = make_lease(&(struct said_keys){ id, secret, token, ends }, ret_lease, err);
-    forget(id);
-    forget(secret);
-    forget(token);
-    return result;
+    return make_lease(&said, ret_lease, err);
 }
 
 /* Reads the JSON that an agent and a metadata server write alike.  A metadata server may answer a

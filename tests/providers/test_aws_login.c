@@ -16,8 +16,9 @@
 #define AGENT "http://169.254.170.23/v1/credentials"
 #define ARN "arn:aws:iam::1:role/r"
 #define CREDENTIALS(id, ends)                                                                      \
-    "<R><Credentials><AccessKeyId>" id "</AccessKeyId><SecretAccessKey>SECRET</SecretAccessKey>"   \
-    "<SessionToken>SESSION</SessionToken><Expiration>" ends "</Expiration></Credentials></R>"
+    "<R><S><Credentials><AccessKeyId>" id                                                          \
+    "</AccessKeyId><SecretAccessKey>SECRET</SecretAccessKey>"                                      \
+    "<SessionToken>SESSION</SessionToken><Expiration>" ends "</Expiration></Credentials></S></R>"
 #define KEYS(id, ends)                                                                             \
     "{\"Code\":\"Success\",\"AccessKeyId\":\"" id "\",\"SecretAccessKey\":\"SECRET\","             \
     "\"Token\":\"SESSION\",\"Expiration\":\"" ends "\"}"

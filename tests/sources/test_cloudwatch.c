@@ -279,8 +279,9 @@ static void keys_come_from_the_profile_that_is_named(void **state)
 
 #define STS "https://sts.us-east-1.amazonaws.com/"
 #define LENT(id)                                                                                   \
-    "<C><AccessKeyId>" id "</AccessKeyId><SecretAccessKey>S</SecretAccessKey><SessionToken>T"      \
-    "</SessionToken><Expiration>2026-11-18T01:00:00Z</Expiration></C>"
+    "<R><S><Credentials><AccessKeyId>" id                                                          \
+    "</AccessKeyId><SecretAccessKey>S</SecretAccessKey><SessionToken>T"                            \
+    "</SessionToken><Expiration>2026-11-18T01:00:00Z</Expiration></Credentials></S></R>"
 
 static struct script_step lend(const char *id)
 {
@@ -316,7 +317,7 @@ static void keys_that_cannot_be_had_end_the_fetch(void **state)
         .method = HTTP_POST,
         .url = STS,
         .status = 403,
-        .answer = "<Error><Code>AccessDenied</Code></Error>",
+        .answer = "<ErrorResponse><Error><Code>AccessDenied</Code></Error></ErrorResponse>",
     };
     struct source_settings with_role = plain;
     struct source_bench bench;

@@ -5,8 +5,8 @@
  *
  *     P NAME key=number...      a production pool with a cluster of its own
  *     R NAME key=number...      a research pool
- *     T ID SOURCE>TARGET [fixed|unsure]  a live transfer, fixed: it cannot be withdrawn, unsure:
- * nor is it sure that its node comes
+ *     T ID SOURCE>TARGET [KIND]   a live transfer; fixed: it cannot be withdrawn; unsure: nor is
+ *                                 it sure that its node comes
  *
  * keys: has (machines), unseen (of them, without a Node), floor, max, in (incoming), want, level,
  * weight, group (nodes that serve only together), east (0: in another reservation), known (0: it
@@ -102,15 +102,18 @@ static void add_node(struct scene *scene, struct plan_pool *pool, int64_t cost)
         (struct victim_gang){ .name = "job", .lost_gpu_s = cost, .price_gpu_s = cost };
 }
 
+enum live_kind { LIVE_FREE, LIVE_FIXED, LIVE_UNSURE };
+
 static void add_live(struct scene *scene, const char *id, size_t source, size_t target,
-                     bool can_withdraw, bool is_unsure)
+                     enum live_kind kind)
 {
     size_t at = scene->input.live_count++;
 
     require(at < LIVE_MAX);
     text_copy(scene->ids[at], sizeof scene->ids[at], id);
     scene->live[at] = (struct plan_live){ scene->ids[at], &scene->configs[source],
-                                          &scene->configs[target], can_withdraw, is_unsure };
+                                          &scene->configs[target], kind == LIVE_FREE,
+                                          kind == LIVE_UNSURE };
 }
 
 static void set_key(struct scene *scene, struct plan_pool *pool, const char *key, int64_t number)
@@ -205,8 +208,10 @@ static void read_live(struct scene *scene, const char *item)
     int count = sscanf(item, "T %15s %15[a-z]>%15[a-z] %15s", id, source, target, fixed);
 
     assert_true(count >= 3);
-    add_live(scene, id, find_pool(scene, source), find_pool(scene, target), count == 3,
-             count > 3 && text_equal(fixed, "unsure"));
+    add_live(scene, id, find_pool(scene, source), find_pool(scene, target),
+             count == 3                   ? LIVE_FREE
+             : text_equal(fixed, "fixed") ? LIVE_FIXED
+                                          : LIVE_UNSURE);
 }
 
 static void read_scene(struct scene *scene, const char *chars)
@@ -514,7 +519,7 @@ static void random_scene(struct scene *scene, struct random *random)
             scene->configs[source].reservation != scene->configs[target].reservation)
             continue;
         snprintf(id, sizeof id, "t%d", (int)left);
-        add_live(scene, id, source, target, draw(random, 2), draw(random, 4) == 0);
+        add_live(scene, id, source, target, (enum live_kind)draw(random, 3));
         scene->pools[target].incoming++;
     }
 }

@@ -61,11 +61,11 @@ static const struct setting top_settings[] = {
 
 static const struct setting drain_settings[] = {
     { "notice", SETTING_DURATION, offsetof(struct config_drain, notice_ms), "30m", 0,
-      7 * (int64_t)DAY_MS, "from the announcement that a node leaves until its cordon" },
+      7 * (int64_t)DAY_MS, "time from the announcement that a node leaves until its cordon" },
     { "deadline", SETTING_DURATION, offsetof(struct config_drain, deadline_ms), "10m", 0, DAY_MS,
-      "from the cordon until the pods that remain are deleted" },
+      "time from the cordon until the pods that remain are deleted" },
     { "settle", SETTING_DURATION, offsetof(struct config_drain, settle_ms), "5s", 0, HOUR_MS,
-      "after the cordon, before a node may count as empty" },
+      "time after the cordon before a node may count as empty" },
     { "gangs", SETTING_TEXT, offsetof(struct config_drain, gangs_name), "suspend", 0, 0,
       "`suspend`: the owner of a gang (Kueue Workload, JobSet, training job, Job, Argo Workflow) "
       "is "
@@ -108,7 +108,8 @@ static const struct setting lead_settings[] = {
 static const struct setting join_settings[] = {
     { "deadline", SETTING_DURATION, offsetof(struct config_join, deadline_ms), "45m", MINUTE_MS,
       DAY_MS,
-      "from the machine's start until its node may serve; a machine that misses it is discarded, "
+      "time from the machine's start until its node may serve; a machine that misses it is "
+      "discarded, "
       "and another attempt is made" },
     { "stable", SETTING_DURATION, offsetof(struct config_join, stable_ms), "10s", 0, HOUR_MS,
       "how long the node must meet these conditions without interruption" },

@@ -294,7 +294,7 @@ static const struct setting account_settings[] = {
       "path of a file of credentials: a service account's key, an authorized user, an external "
       "account; absent: Google's own search order, unless `metadata` is set" },
     { "metadata", SETTING_URL, offsetof(struct gcp_account, whose.metadata), "", 0, 0,
-      "URL of the metadata server, which gives the token then; absent: the cloud's own" },
+      "URL of the metadata server, which then gives the token; absent: the cloud's own" },
 };
 
 static const struct setting pool_settings[] = {

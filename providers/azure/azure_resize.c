@@ -175,7 +175,7 @@ static void order(struct azure_call *call, const struct provider_order *order_,
 {
     call->done = done;
     call->context = context;
-    call->request_id = mem_copy_chars(call->is_shrinking ? "" : order_->request_id);
+    call->request_id = mem_copy_chars(order_->request_id);
     call->progress = mem_copy_chars(order_->progress);
     azure_call_wait(call, on_turn);
 }

@@ -15,12 +15,16 @@
 
 enum { REQUEST_ID_SIZE = 64 };
 
-/* An order that this process planned.  It is forgotten when its answer is definite. */
+enum { ONE_MORE = 1, ONE_LESS = -1 };
+
+/* An order that this process planned, or the taking back of one.  It is forgotten when its answer
+   is definite. */
 struct growth_plan {
     char request_id[REQUEST_ID_SIZE];
     char sender[REQUEST_ID_SIZE]; /* the order, this or another, whose request it went in; "": not
                                      sent */
     int64_t wanted;
+    int step;     /* ONE_MORE or ONE_LESS */
     bool is_void; /* another order found that this one is not next: it must plan again */
 };
 
@@ -178,36 +182,58 @@ static bool is_sent(const struct growth_plan *plan)
     return plan->sender[0] != '\0';
 }
 
-/* Plans the next number: one above the pool's size, or above the highest plan for it that is not
-   sent yet. */
-static enum growth_verdict plan_growth(struct growth_turn *turn, const struct growth_size *size,
-                                       char ret_progress[GROWTH_PROGRESS_SIZE])
+/* The size after all orders of this step that are planned and not sent yet. */
+static int64_t size_after(const struct growth_pool *pool, int64_t wanted, int step)
 {
-    struct growth_pool *pool = turn->plans;
-    struct growth_plan *own;
-    int64_t from = size->wanted;
-
-    drop_plan(pool, turn->request_id);
     for (size_t i = 0; i < pool->plans.count; i++) {
         const struct growth_plan *other = &pool->plans.items[i];
 
-        if (!is_sent(other) && !other->is_void && other->wanted > from)
-            from = other->wanted;
+        if (other->step == step && !is_sent(other) && !other->is_void &&
+            (other->wanted - wanted) * step > 0)
+            wanted = other->wanted;
+    }
+    return wanted;
+}
+
+static void void_plans(struct growth_pool *pool, int step)
+{
+    for (size_t i = 0; i < pool->plans.count; i++)
+        pool->plans.items[i].is_void |= pool->plans.items[i].step == step &&
+                                        !is_sent(&pool->plans.items[i]);
+}
+
+/* Plans the next number: one beyond the pool's size, or beyond the last plan of the same step that
+   is not sent yet.  Orders are taken back only down to the machines that there are; plans that
+   leave no room for this one may have been abandoned, and are made again. */
+static enum growth_verdict plan_next(struct growth_turn *turn, const struct growth_size *size,
+                                     int step, char ret_progress[GROWTH_PROGRESS_SIZE])
+{
+    struct growth_pool *pool = turn->plans;
+    struct growth_plan *own;
+    int64_t from;
+
+    drop_plan(pool, turn->request_id);
+    if (step == ONE_LESS && size->wanted <= size->present)
+        return GROWTH_NONE;
+    from = size_after(pool, size->wanted, step);
+    if (step == ONE_LESS && from <= size->present) {
+        void_plans(pool, step);
+        from = size->wanted;
     }
     own = array_add(&pool->plans);
     require(text_copy(own->request_id, sizeof own->request_id, turn->request_id));
-    own->wanted = from + 1;
-    return plan(size, from, from + 1, ret_progress);
+    own->wanted = from + step;
+    own->step = step;
+    return plan(size, from, from + step, ret_progress);
 }
 
 /* Called when the order's own plan is too high or too low.  An abandoned order with a lower plan
    would keep it so: all orders that are not sent must plan again. */
 static enum growth_verdict plan_again(struct growth_turn *turn, const struct growth_size *size,
-                                      char ret_progress[GROWTH_PROGRESS_SIZE])
+                                      int step, char ret_progress[GROWTH_PROGRESS_SIZE])
 {
-    for (size_t i = 0; i < turn->plans->plans.count; i++)
-        turn->plans->plans.items[i].is_void |= !is_sent(&turn->plans->plans.items[i]);
-    return plan_growth(turn, size, ret_progress);
+    void_plans(turn->plans, step);
+    return plan_next(turn, size, step, ret_progress);
 }
 
 /* The plan of a waiting order that is stored and asks for this number; NULL: none does. */
@@ -218,8 +244,8 @@ static const struct growth_plan *waiting_plan(const struct growth_turn *turn, in
                                              ? find_plan(at->plans, at->request_id)
                                              : NULL;
 
-        if (plan && at->progress[0] != '\0' && !is_sent(plan) && !plan->is_void &&
-            plan->wanted == wanted)
+        if (plan && at->progress[0] != '\0' && plan->step == ONE_MORE && !is_sent(plan) &&
+            !plan->is_void && plan->wanted == wanted)
             return plan;
     }
     return NULL;
@@ -244,53 +270,74 @@ static enum growth_verdict send_growth(struct growth_turn *turn, int64_t from, i
     return GROWTH_SEND;
 }
 
-/* Whether the pool is known to be as it was when the order was planned. */
-static bool is_unchanged(const struct number_plan *plan, const struct growth_size *size)
+/* Less than what the pool was read to want: only this order is sent. */
+static enum growth_verdict send_shrink(struct growth_turn *turn, int64_t wanted,
+                                       int64_t *ret_wanted)
 {
-    return size->wanted == plan->from &&
-           (plan->version[0] == '\0' || text_equal(plan->version, size->version));
+    struct growth_plan *own = find_plan(turn->plans, turn->request_id);
+
+    if (own)
+        text_copy(own->sender, sizeof own->sender, turn->request_id);
+    *ret_wanted = wanted;
+    return GROWTH_SEND;
+}
+
+/* Whether the order's stored plan says nothing of the pool as it is: another one comes first, or it
+   was carried out by nobody. */
+static bool is_overtaken(const struct growth_turn *turn, const struct growth_size *size,
+                         const struct number_plan *stored)
+{
+    const struct growth_plan *own = find_plan(turn->plans, turn->request_id);
+
+    return own && !is_sent(own) && size->wanted != stored->from;
+}
+
+/* The stored plan of a turn, if it is one of this step; false: it has none, or it must plan again,
+   and the others' new plans stay, or two orders would void each other forever. */
+static bool has_plan(const struct growth_turn *turn, int step, struct number_plan *ret)
+{
+    const struct growth_plan *own = find_plan(turn->plans, turn->request_id);
+
+    require(turn->is_first && turn->place && turn->request_id[0] != '\0');
+    return read_progress(turn->progress, ret) && ret->to == ret->from + step &&
+           !(own && own->is_void);
 }
 
 enum growth_verdict growth_grow(struct growth_turn *turn, const struct growth_size *size,
                                 char ret_progress[GROWTH_PROGRESS_SIZE], int64_t *ret_wanted)
 {
     struct number_plan stored;
-    const struct growth_plan *own;
 
-    require(turn->is_first && turn->place && turn->request_id[0] != '\0');
-    if (!read_progress(turn->progress, &stored) || stored.to < stored.from)
-        return plan_growth(turn, size, ret_progress);
-    own = find_plan(turn->plans, turn->request_id);
-    if (own && own->is_void) /* the others' new plans stay, or two orders void each other forever */
-        return plan_growth(turn, size, ret_progress);
-    if (own && !is_sent(own) && size->wanted != stored.from)
-        return plan_again(turn, size, ret_progress);
+    if (!has_plan(turn, ONE_MORE, &stored))
+        return plan_next(turn, size, ONE_MORE, ret_progress);
+    if (is_overtaken(turn, size, &stored))
+        return plan_again(turn, size, ONE_MORE, ret_progress);
     if (size->wanted >= stored.to) {
         drop_plan(turn->plans, turn->request_id);
         return GROWTH_DONE;
     }
     return size->wanted == stored.from ? send_growth(turn, stored.from, ret_wanted)
-                                       : plan_again(turn, size, ret_progress);
+                                       : plan_again(turn, size, ONE_MORE, ret_progress);
 }
 
 enum growth_verdict growth_shrink(struct growth_turn *turn, const struct growth_size *size,
                                   char ret_progress[GROWTH_PROGRESS_SIZE], int64_t *ret_wanted)
 {
     struct number_plan stored;
+    bool is_unchanged;
 
-    require(turn->is_first && turn->place);
-    if (!read_progress(turn->progress, &stored) || stored.to > stored.from)
-        return size->wanted > size->present
-                   ? plan(size, size->wanted, size->wanted - 1, ret_progress)
-                   : GROWTH_NONE;
-    if (size->wanted <= stored.to)
+    if (!has_plan(turn, ONE_LESS, &stored))
+        return plan_next(turn, size, ONE_LESS, ret_progress);
+    if (is_overtaken(turn, size, &stored))
+        return plan_again(turn, size, ONE_LESS, ret_progress);
+    if (size->wanted <= stored.to) {
+        drop_plan(turn->plans, turn->request_id);
         return GROWTH_DONE;
-    if (size->wanted <= size->present)
-        return GROWTH_NONE;
-    if (!is_unchanged(&stored, size))
-        return plan(size, size->wanted, size->wanted - 1, ret_progress);
-    *ret_wanted = stored.to;
-    return GROWTH_SEND;
+    }
+    is_unchanged = size->wanted == stored.from && size->wanted > size->present &&
+                   (stored.version[0] == '\0' || text_equal(stored.version, size->version));
+    return is_unchanged ? send_shrink(turn, stored.to, ret_wanted)
+                        : plan_again(turn, size, ONE_LESS, ret_progress);
 }
 
 void growth_answered(struct growth_turn *turn, bool is_accepted)

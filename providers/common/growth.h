@@ -29,7 +29,7 @@ struct growth_turn {
     struct growth_place *place; /* NULL: waits for nothing */
     struct growth_pool *plans;  /* of its pool; set by growth_wait() */
     const char *pool;           /* where pools share a place: whose size it is; borrowed, or NULL */
-    const char *request_id;     /* borrowed; "" for a removal */
+    const char *request_id;     /* borrowed; of an order, or of what takes one back; otherwise "" */
     const char *progress;       /* borrowed */
     void (*ready)(struct growth_turn *turn);
     bool is_first;
@@ -64,7 +64,7 @@ enum growth_verdict {
 enum growth_verdict growth_grow(struct growth_turn *turn, const struct growth_size *size,
                                 char ret_progress[GROWTH_PROGRESS_SIZE], int64_t *ret_wanted);
 
-/* The next step of taking one order back. */
+/* The next step of taking one order back.  It is planned beyond others that take one back, too. */
 enum growth_verdict growth_shrink(struct growth_turn *turn, const struct growth_size *size,
                                   char ret_progress[GROWTH_PROGRESS_SIZE], int64_t *ret_wanted);
 

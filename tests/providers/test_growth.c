@@ -239,6 +239,86 @@ static void taking_back_never_reaches_a_machine(void **state)
     }
 }
 
+/* One call of a cancel, alone in its place, of a pool that has six machines. */
+static enum growth_verdict shrink(struct growth *growth, struct order *order, int64_t wanted,
+                                  int64_t *ret_wanted)
+{
+    struct growth_size size = { .wanted = wanted, .present = 6, .version = "" };
+    char progress[GROWTH_PROGRESS_SIZE] = "";
+    enum growth_verdict verdict;
+
+    growth_wait(growth, "p", &order->turn);
+    verdict = growth_shrink(&order->turn, &size, progress, ret_wanted);
+    if (verdict == GROWTH_PLAN)
+        text_copy(order->progress, sizeof order->progress, progress);
+    growth_leave(&order->turn);
+    return verdict;
+}
+
+/* Two that are planned beside each other take two back: neither counts as done by the other's
+   number. */
+static void two_cancels_never_share_a_number(void **state)
+{
+    struct growth *growth = growth_new();
+    struct order a, b;
+    int64_t wanted = 0;
+
+    (void)state;
+    order_new(&a, "a");
+    order_new(&b, "b");
+    assert_int_equal(shrink(growth, &a, 8, &wanted), GROWTH_PLAN);
+    assert_int_equal(shrink(growth, &b, 8, &wanted), GROWTH_PLAN);
+    assert_string_equal(b.progress, "7>6");
+    assert_int_equal(shrink(growth, &a, 8, &wanted), GROWTH_SEND);
+    assert_int_equal(wanted, 7);
+    growth_answered(&a.turn, true);
+    assert_int_equal(shrink(growth, &b, 7, &wanted), GROWTH_SEND);
+    assert_int_equal(wanted, 6);
+    growth_free(growth);
+}
+
+/* b is asked first, and goes first; a then follows it. */
+static void a_cancel_that_is_not_next_plans_again(void **state)
+{
+    struct growth *growth = growth_new();
+    struct order a, b;
+    int64_t wanted = 0;
+
+    (void)state;
+    order_new(&a, "a");
+    order_new(&b, "b");
+    shrink(growth, &a, 8, &wanted);
+    shrink(growth, &b, 8, &wanted);
+    assert_int_equal(shrink(growth, &b, 8, &wanted), GROWTH_PLAN);
+    assert_string_equal(b.progress, "8>7");
+    assert_int_equal(shrink(growth, &b, 8, &wanted), GROWTH_SEND);
+    assert_int_equal(wanted, 7);
+    assert_int_equal(shrink(growth, &a, 7, &wanted), GROWTH_PLAN);
+    assert_string_equal(a.progress, "7>6");
+    assert_int_equal(shrink(growth, &a, 7, &wanted), GROWTH_SEND);
+    assert_int_equal(shrink(growth, &a, 6, &wanted), GROWTH_DONE); /* its answer was lost */
+    growth_free(growth);
+}
+
+/* A cancel that was planned and never sent takes no room from the others. */
+static void an_abandoned_cancel_blocks_none(void **state)
+{
+    struct growth *growth = growth_new();
+    struct order a, b;
+    int64_t wanted = 0;
+
+    (void)state;
+    order_new(&a, "a");
+    order_new(&b, "b");
+    assert_int_equal(shrink(growth, &a, 7, &wanted), GROWTH_PLAN);
+    assert_int_equal(shrink(growth, &b, 7, &wanted), GROWTH_PLAN);
+    assert_string_equal(b.progress, "7>6");
+    assert_int_equal(shrink(growth, &b, 7, &wanted), GROWTH_SEND);
+    assert_int_equal(wanted, 6);
+    assert_int_equal(shrink(growth, &a, 6, &wanted), GROWTH_NONE);
+    growth_free(growth);
+}
+
 static void whoever_leaves_lets_the_next_one_go(void **state)
 {
     struct growth *growth = growth_new();
@@ -327,6 +407,9 @@ int main(void)
         cmocka_unit_test(a_refused_number_is_refused_for_all_that_it_was_for),
         cmocka_unit_test(after_a_restart_the_pool_decides),
         cmocka_unit_test(taking_back_never_reaches_a_machine),
+        cmocka_unit_test(two_cancels_never_share_a_number),
+        cmocka_unit_test(a_cancel_that_is_not_next_plans_again),
+        cmocka_unit_test(an_abandoned_cancel_blocks_none),
         cmocka_unit_test(whoever_leaves_lets_the_next_one_go),
         cmocka_unit_test(pools_of_one_place_have_their_own_sizes),
         cmocka_unit_test(an_order_of_another_pool_waits_for_itself),

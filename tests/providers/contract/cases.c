@@ -334,25 +334,55 @@ static void one_of_two_orders_comes(const struct contract_kind *kind)
     contract_close(&it);
 }
 
+/* Both of two orders, in turns, as long as the kind's attempts allow; a plan is no attempt. */
+static void carry_out_both(struct contract *it, contract_fn send, struct contract_order orders[2],
+                           enum error_kind answers[2])
+{
+    answers[0] = send(it, &orders[0]);
+    answers[1] = ERROR_TRANSIENT;
+    for (int i = 1; i <= 2 * it->kind->attempts; i++) {
+        if (answers[i % 2] != ERROR_TRANSIENT)
+            continue;
+        answers[i % 2] = send(it, &orders[i % 2]);
+        if (it->err.kind == ERROR_TRANSIENT && it->err.cause != &provider_goes_on)
+            contract_wait(it, 30 * SECOND_MS);
+    }
+}
+
 /* Orders that are planned beside each other: each brings its own machine. */
 static void orders_beside_each_other_add_up(const struct contract_kind *kind)
 {
     struct contract it;
     struct contract_order orders[] = { contract_order(1), contract_order(2) };
-    enum error_kind answers[2] = { ERROR_TRANSIENT, ERROR_TRANSIENT };
+    enum error_kind answers[2];
 
     contract_open(&it, kind, 2, "");
-    answers[0] = contract_create_once(&it, &orders[0]);
-    for (int i = 0; i <= 2 * kind->attempts; i++) {
-        if (answers[(i + 1) % 2] != ERROR_TRANSIENT)
-            continue;
-        answers[(i + 1) % 2] = contract_create_once(&it, &orders[(i + 1) % 2]);
-        if (it.err.kind == ERROR_TRANSIENT && it.err.cause != &provider_goes_on)
-            contract_wait(&it, 30 * SECOND_MS);
-    }
+    carry_out_both(&it, contract_create_once, orders, answers);
     assert_int_equal(answers[0], ERROR_NONE);
     assert_int_equal(answers[1], ERROR_NONE);
     expect_size(&it, 4);
+    contract_close(&it);
+}
+
+/* So do those that take an order back; a third one finds nothing. */
+static void cancels_beside_each_other_add_up(const struct contract_kind *kind)
+{
+    struct contract it;
+    struct contract_order orders[] = { contract_order(1), contract_order(2) };
+    struct contract_order backs[] = { contract_order(3), contract_order(4) };
+    struct contract_order late = contract_order(5);
+    enum error_kind answers[2];
+
+    if (kind->want != WANT_COUNTED && kind->want != WANT_FAILED)
+        return;
+    contract_open(&it, kind, 2, "stockouts: [{zone: us-east-1a, from: 0s, to: 1d}]\n");
+    carry_out_both(&it, contract_create_once, orders, answers);
+    assert_int_equal(contract_wanted(&it), 4);
+    carry_out_both(&it, contract_cancel_once, backs, answers);
+    assert_int_equal(answers[0], ERROR_NONE);
+    assert_int_equal(answers[1], ERROR_NONE);
+    assert_int_equal(contract_carry_out(&it, contract_cancel_once, &late), ERROR_CONFLICT);
+    expect_size(&it, 2);
     contract_close(&it);
 }
 
@@ -583,6 +613,7 @@ static const struct {
     CASE(a_slow_machine_is_ordered_once),
     CASE(one_of_two_orders_comes),
     CASE(orders_beside_each_other_add_up),
+    CASE(cancels_beside_each_other_add_up),
     CASE(a_list_that_lags_orders_no_second),
     CASE(a_healed_machine_keeps_the_size),
     CASE(another_writer_costs_no_machine),

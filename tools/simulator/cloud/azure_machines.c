@@ -98,7 +98,7 @@ static json_t *show(const struct machine *machine)
 
 void sim_azure_print_machine(const struct machine *machine, struct text *out)
 {
-    if (machine->state == MACHINE_QUEUED)
+    if (!sim_machine_exists(machine))
         return;
 
     json_t *shown = show(machine);
@@ -188,7 +188,7 @@ static struct machine *find(const struct pool *pool, const char *name)
 {
     for (size_t i = 0; i < pool->machines.count; i++)
         if (strcasecmp(pool->machines.items[i]->name, name) == 0 &&
-            pool->machines.items[i]->state != MACHINE_QUEUED)
+            sim_machine_exists(pool->machines.items[i]))
             return pool->machines.items[i];
     return NULL;
 }

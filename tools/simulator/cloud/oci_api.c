@@ -183,7 +183,7 @@ static void add_node(const struct machine *machine, struct text *out)
 
     text_add(out, "{\"name\":\"%s\",\"nodePoolId\":\"%s\",\"lifecycleState\":\"%s\"",
              machine->node_name, sim_pool_text(machine->pool, "node_pool"), states[machine->state]);
-    if (machine->state != MACHINE_QUEUED)
+    if (sim_machine_exists(machine))
         text_add(out,
                  ",\"id\":\"%s\",\"availabilityDomain\":\"%s\",\"faultDomain\":"
                  "\"FAULT-DOMAIN-%d\"",
@@ -282,7 +282,7 @@ static void delete_node(struct sim_call *call, struct pool *pool, const char *oc
         sim_oci_error(call->answer, 400, "InvalidParameter", "a parameter is missing or unknown");
     } else if (!is_match(call, pool)) {
         return;
-    } else if (!machine || machine->state == MACHINE_QUEUED) {
+    } else if (!machine || !sim_machine_exists(machine)) {
         refuse_unknown(call);
     } else if (machine->state == MACHINE_STOPPING) {
         sim_oci_error(call->answer, 409, "IncorrectState", "The node is being deleted already.");

@@ -35,8 +35,7 @@ static void fail_create(struct aws_task *task, const struct error *err)
 {
     struct error why = *err;
 
-    if (why.kind == ERROR_CONFLICT)
-        why.kind = ERROR_TRANSIENT;
+    provider_not_now(&why);
     aws_task_fail(task, &why);
 }
 
@@ -53,6 +52,7 @@ static void on_terminated(struct aws_task *task, const struct aws_reply *reply,
         /* It was a member when it was read: the group changed meanwhile. */
         if (why.kind == ERROR_INVALID)
             why.kind = ERROR_CONFLICT;
+        provider_not_now(&why);
         aws_task_fail(task, &why);
         return;
     }

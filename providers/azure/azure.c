@@ -38,8 +38,7 @@ static void on_removed(struct azure_call *call, const struct http_answer *answer
 
     (void)body;
     if (err) {
-        if (err->kind == ERROR_CONFLICT) /* an operation is under way, and nothing happened */
-            err->kind = ERROR_TRANSIENT;
+        provider_not_now(err);
         azure_call_fail(call, err);
         return;
     }

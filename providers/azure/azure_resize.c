@@ -17,8 +17,9 @@ enum { BUSY_RETRY_MS = 10 * SECOND_MS };
 
 static void fail_write(struct azure_call *call, struct error *err)
 {
-    if (err->kind == ERROR_CONFLICT || err->kind == ERROR_NOT_FOUND)
-        err->kind = err->kind == ERROR_CONFLICT ? ERROR_TRANSIENT : ERROR_INVALID;
+    provider_not_now(err);
+    if (err->kind == ERROR_NOT_FOUND)
+        err->kind = ERROR_INVALID;
     azure_call_fail(call, err);
 }
 

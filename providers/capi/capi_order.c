@@ -38,8 +38,7 @@ static void finish_refused(struct capi_call *call, const struct error *err)
 {
     struct error own = *err;
 
-    if (own.kind == ERROR_CONFLICT)
-        own.kind = ERROR_TRANSIENT;
+    provider_not_now(&own);
     capi_finish_failed(call, &own);
 }
 

@@ -40,6 +40,12 @@ void provider_create(struct provider *provider, const struct pool_address *pool,
     provider->kind->create(provider, pool, order, done, context);
 }
 
+void provider_not_now(struct error *err)
+{
+    if (err->kind == ERROR_CONFLICT)
+        err->kind = ERROR_TRANSIENT;
+}
+
 void provider_cancel(struct provider *provider, const struct pool_address *pool,
                      const struct provider_order *order, provider_done_fn done, void *context)
 {

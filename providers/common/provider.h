@@ -14,8 +14,9 @@
  * never computes either.
  *
  * Kinds of error, besides the usual ones: ERROR_NO_CAPACITY (stock-out, reservation full),
- * ERROR_DENIED (quota, permission), ERROR_CONFLICT (another operation is in progress, or the name
- * exists), ERROR_UNKNOWN_OUTCOME (the mutation may have arrived: list before asking again).
+ * ERROR_DENIED (quota, permission), ERROR_CONFLICT (the machine exists, or there is nothing to take
+ * back), ERROR_TRANSIENT (another operation is in progress, too), ERROR_UNKNOWN_OUTCOME (the
+ * mutation may have arrived: list before asking again).
  */
 #pragma once
 
@@ -220,6 +221,10 @@ void provider_remove(struct provider *provider, const struct pool_address *pool,
                      const struct provider_order *order, provider_done_fn done, void *context);
 void provider_create(struct provider *provider, const struct pool_address *pool,
                      const struct provider_order *order, provider_done_fn done, void *context);
+/* For a kind whose cloud refused a change with a conflict: another operation is under way, or
+   another writer was first.  Nothing happened, so that ERROR_CONFLICT becomes ERROR_TRANSIENT.  For
+   the caller of an order it would mean that the order is carried out. */
+void provider_not_now(struct error *err);
 /* Only of a kind with IDENTITY_BY_GROWTH. */
 void provider_cancel(struct provider *provider, const struct pool_address *pool,
                      const struct provider_order *order, provider_done_fn done, void *context);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "providers/gcp/gcp_client.h"
+#include "providers/gcp/gcp_errors.h"
 #include "providers/gcp/gcp_inspect.h"
 #include "providers/gcp/gcp_machine.h"
 
@@ -133,7 +134,10 @@ static void on_mutation(struct gcp_call *call, const json_t *body, const struct 
     const char *operation = NULL;
 
     if (err) {
-        order.done(order.context, "", err);
+        why = *err;
+        if (why.cause != &gcp_exists)
+            provider_not_now(&why);
+        order.done(order.context, "", &why);
         return;
     }
     if (json_need_text(body, "name", &operation, &why) < 0) {

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+const struct error_cause gcp_exists = { "it exists" };
+
 /* One error in the cloud's words; "" for a missing part. */
 struct signal {
     int status;
@@ -26,6 +28,7 @@ struct row {
     const char *message_too;
     enum error_kind kind;
     int64_t retry_after_ms;
+    const struct error_cause *cause;
 };
 
 enum { RESERVATION_RETRY_MS = 20000, READY_RETRY_MS = 60000, RATE_RETRY_MS = 1000 };
@@ -33,46 +36,47 @@ enum { RESERVATION_RETRY_MS = 20000, READY_RETRY_MS = 60000, RATE_RETRY_MS = 100
 static const struct row rows[] = {
     /* Our reservation is full.  After a removal it stays so for a while. */
     { NULL, "eservation", "does not have available resources", ERROR_NO_CAPACITY,
-      RESERVATION_RETRY_MS },
+      RESERVATION_RETRY_MS, NULL },
     { NULL, "No available resources in specified reservations", NULL, ERROR_NO_CAPACITY,
-      RESERVATION_RETRY_MS },
-    { NULL, "eservations", "fully consumed", ERROR_NO_CAPACITY, RESERVATION_RETRY_MS },
-    { NULL, "it requires reservation to be in READY state", NULL, ERROR_TRANSIENT, READY_RETRY_MS },
+      RESERVATION_RETRY_MS, NULL },
+    { NULL, "eservations", "fully consumed", ERROR_NO_CAPACITY, RESERVATION_RETRY_MS, NULL },
+    { NULL, "it requires reservation to be in READY state", NULL, ERROR_TRANSIENT, READY_RETRY_MS,
+      NULL },
 
     /* The pool names a reservation that it cannot use. */
-    { NULL, "pecified reservation", "not exist", ERROR_INVALID, 0 },
-    { NULL, "Could not find the given reservation", NULL, ERROR_INVALID, 0 },
-    { NULL, "is incorrect for the requested resources", NULL, ERROR_INVALID, 0 },
-    { NULL, "must use ReservationAffinity of", NULL, ERROR_INVALID, 0 },
-    { NULL, "The reservation must exist in the same project", NULL, ERROR_INVALID, 0 },
-    { NULL, "There is no automatic reservation matching", NULL, ERROR_INVALID, 0 },
+    { NULL, "pecified reservation", "not exist", ERROR_INVALID, 0, NULL },
+    { NULL, "Could not find the given reservation", NULL, ERROR_INVALID, 0, NULL },
+    { NULL, "is incorrect for the requested resources", NULL, ERROR_INVALID, 0, NULL },
+    { NULL, "must use ReservationAffinity of", NULL, ERROR_INVALID, 0, NULL },
+    { NULL, "The reservation must exist in the same project", NULL, ERROR_INVALID, 0, NULL },
+    { NULL, "There is no automatic reservation matching", NULL, ERROR_INVALID, 0, NULL },
 
     /* The zone has no machine. */
-    { "RESOURCE_POOL_EXHAUSTED", NULL, NULL, ERROR_NO_CAPACITY, 0 },
-    { "INSUFFICIENT_CAPACITY", NULL, NULL, ERROR_NO_CAPACITY, 0 },
-    { "resource_availability", NULL, NULL, ERROR_NO_CAPACITY, 0 },
-    { NULL, "does not currently have sufficient capacity", NULL, ERROR_NO_CAPACITY, 0 },
+    { "RESOURCE_POOL_EXHAUSTED", NULL, NULL, ERROR_NO_CAPACITY, 0, NULL },
+    { "INSUFFICIENT_CAPACITY", NULL, NULL, ERROR_NO_CAPACITY, 0, NULL },
+    { "resource_availability", NULL, NULL, ERROR_NO_CAPACITY, 0, NULL },
+    { NULL, "does not currently have sufficient capacity", NULL, ERROR_NO_CAPACITY, 0, NULL },
 
     /* Rates come before quotas: the name of the one may contain that of the other. */
-    { "rateLimitExceeded", NULL, NULL, ERROR_THROTTLED, RATE_RETRY_MS },
-    { "userRateLimitExceeded", NULL, NULL, ERROR_THROTTLED, RATE_RETRY_MS },
-    { "RATE_LIMIT_EXCEEDED", NULL, NULL, ERROR_THROTTLED, RATE_RETRY_MS },
-    { "QUOTA", NULL, NULL, ERROR_DENIED, 0 },
-    { "quotaExceeded", NULL, NULL, ERROR_DENIED, 0 },
-    { "IP_SPACE_EXHAUSTED", NULL, NULL, ERROR_DENIED, 0 },
-    { "PERMISSIONS_ERROR", NULL, NULL, ERROR_DENIED, 0 },
-    { "CONDITION_NOT_MET", NULL, NULL, ERROR_DENIED, 0 },
+    { "rateLimitExceeded", NULL, NULL, ERROR_THROTTLED, RATE_RETRY_MS, NULL },
+    { "userRateLimitExceeded", NULL, NULL, ERROR_THROTTLED, RATE_RETRY_MS, NULL },
+    { "RATE_LIMIT_EXCEEDED", NULL, NULL, ERROR_THROTTLED, RATE_RETRY_MS, NULL },
+    { "QUOTA", NULL, NULL, ERROR_DENIED, 0, NULL },
+    { "quotaExceeded", NULL, NULL, ERROR_DENIED, 0, NULL },
+    { "IP_SPACE_EXHAUSTED", NULL, NULL, ERROR_DENIED, 0, NULL },
+    { "PERMISSIONS_ERROR", NULL, NULL, ERROR_DENIED, 0, NULL },
+    { "CONDITION_NOT_MET", NULL, NULL, ERROR_DENIED, 0, NULL },
 
-    { "alreadyExists", NULL, NULL, ERROR_CONFLICT, 0 },
-    { "ALREADY_EXISTS", NULL, NULL, ERROR_CONFLICT, 0 },
-    { "resourceNotReady", NULL, NULL, ERROR_CONFLICT, 0 },
-    { "RESOURCE_NOT_READY", NULL, NULL, ERROR_CONFLICT, 0 },
-    { "resourceInUse", NULL, NULL, ERROR_CONFLICT, 0 },
-    { "RESOURCE_IN_USE", NULL, NULL, ERROR_CONFLICT, 0 },
-    { "conditionNotMet", NULL, NULL, ERROR_CONFLICT, 0 },
-    { NULL, "incompatible operation", NULL, ERROR_CONFLICT, 0 },
-    { "RESOURCE_NOT_FOUND", NULL, NULL, ERROR_NOT_FOUND, 0 },
-    { "INVALID", NULL, NULL, ERROR_INVALID, 0 },
+    { "alreadyExists", NULL, NULL, ERROR_CONFLICT, 0, &gcp_exists },
+    { "ALREADY_EXISTS", NULL, NULL, ERROR_CONFLICT, 0, &gcp_exists },
+    { "resourceNotReady", NULL, NULL, ERROR_CONFLICT, 0, NULL },
+    { "RESOURCE_NOT_READY", NULL, NULL, ERROR_CONFLICT, 0, NULL },
+    { "resourceInUse", NULL, NULL, ERROR_CONFLICT, 0, NULL },
+    { "RESOURCE_IN_USE", NULL, NULL, ERROR_CONFLICT, 0, NULL },
+    { "conditionNotMet", NULL, NULL, ERROR_CONFLICT, 0, NULL },
+    { NULL, "incompatible operation", NULL, ERROR_CONFLICT, 0, NULL },
+    { "RESOURCE_NOT_FOUND", NULL, NULL, ERROR_NOT_FOUND, 0, NULL },
+    { "INVALID", NULL, NULL, ERROR_INVALID, 0, NULL },
 };
 
 static bool holds(const struct row *row, const struct signal *signal)
@@ -111,6 +115,8 @@ static void judge(const struct signal *signal, struct error *err)
     error_set(err, found ? found->kind : kind_of_status(signal->status), "%.60s: %.350s",
               name[0] != '\0' ? name : "error", signal->message);
     err->retry_after_ms = found ? found->retry_after_ms : 0;
+    if (found && found->cause)
+        error_because(err, found->cause);
 }
 
 /* The reason in the ErrorInfo of an error's errorDetails (compute) or details (google.rpc). */

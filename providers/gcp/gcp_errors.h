@@ -12,6 +12,10 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+/* The cause of an ERROR_CONFLICT: what is to be made has been made.  Of any other one the group is
+   busy. */
+extern const struct error_cause gcp_exists;
+
 struct gcp_answer {
     int status;         /* of HTTP */
     const json_t *body; /* NULL: not JSON */

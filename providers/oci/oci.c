@@ -110,10 +110,15 @@ static void on_written(struct oci_call *call, const struct oci_answer *answer,
 {
     struct oci_order *order = (struct oci_order *)call;
     owned(chars) char *operation = mem_copy_chars(answer ? answer->work_request : "");
+    struct error why = { 0 };
 
     if (order->verb != ORDER_REMOVE && (!err || err->kind != ERROR_UNKNOWN_OUTCOME))
         growth_answered(&order->turn, !err);
-    finish(order, operation, err);
+    if (err) {
+        why = *err;
+        provider_not_now(&why);
+    }
+    finish(order, operation, err ? &why : NULL);
 }
 
 static const struct instance *find_machine(const struct oci_node_list *list, const char *name)

@@ -105,6 +105,9 @@ static const struct {
     { "http_500_after", 3, ERROR_UNKNOWN_OUTCOME, true },
     { "http_429", 1, ERROR_THROTTLED, false },
     { "http_429", 3, ERROR_THROTTLED, false },
+    /* A conflict would say that an order is carried out, or that nothing can be taken back. */
+    { "busy", 1, ERROR_TRANSIENT, false },
+    { "busy", 3, ERROR_TRANSIENT, false },
 };
 
 /* The answer of the first exchange that is not a plan. */
@@ -483,6 +486,9 @@ static void cancel_by_a_fault(const struct contract_kind *kind, size_t fault)
     assert_int_equal(contract_wanted(&it), 4);
     for (int n = 0; n < faults_of_transport[fault].times; n++)
         simulator_fault_next(it.simulator, faults_of_transport[fault].fault, kind->create);
+    if (kind->want != WANT_FAILED) /* it waits first */
+        assert_int_equal(first_answer(&it, contract_cancel_once, &back),
+                         faults_of_transport[fault].first);
     assert_int_equal(contract_carry_out(&it, contract_cancel_once, &back), ERROR_NONE);
     if (kind->want == WANT_FAILED) { /* of the other order nothing comes, either */
         contract_wait(&it, LONG_MS);

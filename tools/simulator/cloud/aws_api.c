@@ -167,6 +167,10 @@ void sim_aws_refuse(struct sim_aws_call *aws, enum sim_aws_refusal refusal, cons
                                 { 403, "UnauthorizedOperation" },
                                 { 403, "AccessDeniedException" },
                                 { 403, "AccessDenied" } },
+        [SIM_AWS_BUSY] = { { 400, "ScalingActivityInProgress" },
+                           { 409, "ResourceInUse" },
+                           { 409, "ResourceInUseException" },
+                           { 400, "ScalingActivityInProgress" } },
         [SIM_AWS_INVALID] = { { 400, "ValidationError" },
                               { 400, "InvalidParameterValue" },
                               { 400, "InvalidParameterException" },
@@ -350,6 +354,7 @@ static void fail(struct sim_call *call, int code, const char *why)
     sim_aws_refuse(&aws,
                    code == 429   ? SIM_AWS_RATE
                    : code == 403 ? SIM_AWS_FORBIDDEN
+                   : code == 409 ? SIM_AWS_BUSY
                                  : SIM_AWS_BROKEN,
                    code == 429 ? "Rate exceeded" : why);
 }

@@ -43,7 +43,13 @@ extern const struct sim_aws_names {
 void sim_aws_error(struct sim_aws_call *aws, int status, const char *code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* The meanings that each service has its own code for. */
-enum sim_aws_refusal { SIM_AWS_RATE, SIM_AWS_BROKEN, SIM_AWS_FORBIDDEN, SIM_AWS_INVALID };
+enum sim_aws_refusal {
+    SIM_AWS_RATE,
+    SIM_AWS_BROKEN,
+    SIM_AWS_FORBIDDEN,
+    SIM_AWS_INVALID,
+    SIM_AWS_BUSY
+};
 void sim_aws_refuse(struct sim_aws_call *aws, enum sim_aws_refusal refusal, const char *why);
 char *sim_aws_field(struct sim_aws_call *aws, const char *name); /* NULL: it has none */
 void sim_aws_escape(struct text *out, const char *chars);

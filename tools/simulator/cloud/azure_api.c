@@ -272,6 +272,10 @@ static bool answer(struct sim_call *call)
 
 static void fail(struct sim_call *call, int code, const char *why)
 {
+    if (code == 409) {
+        sim_azure_refuse_busy(call->answer, "gpu");
+        return;
+    }
     sim_azure_error(call->answer, code,
                     code == 429   ? "TooManyRequests"
                     : code == 403 ? "AuthorizationFailed"

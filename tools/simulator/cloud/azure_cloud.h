@@ -68,6 +68,8 @@ const char *sim_azure_pool_state(struct simulator *sim, const struct pool *pool)
 json_t *sim_azure_trouble(const struct pool *pool, enum trouble trouble);
 
 /* azure_operations.c */
+/* As the answer to a write while an operation of this pool is under way. */
+void sim_azure_refuse_busy(struct sim_answer *answer, const char *agent_pool);
 bool sim_azure_is_free(struct sim_call *call, const struct pool *pool); /* false: answered 409 */
 struct sim_azure_operation *sim_azure_begin(struct sim_call *call, struct pool *pool,
                                             enum sim_azure_kind kind)

@@ -19,6 +19,15 @@ static bool are_of_one_cluster(const struct pool *left, const struct pool *right
                       sim_pool_text(right, "managed_cluster"));
 }
 
+void sim_azure_refuse_busy(struct sim_answer *answer, const char *agent_pool)
+{
+    sim_aks_error(answer, 409, "OperationNotAllowed",
+                  "Operation is not allowed: Another agentpool operation (%s - Scaling) is in "
+                  "progress, please wait for it to finish before starting a new operation. See "
+                  "https://aka.ms/aks-pending-operation for more details",
+                  agent_pool);
+}
+
 bool sim_azure_is_free(struct sim_call *call, const struct pool *pool)
 {
     for (size_t i = 0; i < call->sim->pool_count; i++) {
@@ -27,11 +36,8 @@ bool sim_azure_is_free(struct sim_call *call, const struct pool *pool)
         if (!are_of_one_cluster(pool, other) ||
             !text_equal(sim_azure_pool_state(call->sim, other), "Scaling"))
             continue;
-        sim_aks_error(call->answer, 409, "OperationNotAllowed",
-                      "Operation is not allowed: Another agentpool operation (%s - Scaling) is in "
-                      "progress, please wait for it to finish before starting a new operation. See "
-                      "https://aka.ms/aks-pending-operation for more details",
-                      sim_pool_text(other, "agent_pool") ?: other->plan->group);
+        sim_azure_refuse_busy(call->answer,
+                              sim_pool_text(other, "agent_pool") ?: other->plan->group);
         return false;
     }
     return true;

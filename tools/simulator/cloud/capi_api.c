@@ -373,6 +373,10 @@ static void fail(struct sim_call *call, int code, const char *why)
 {
     if (code == 403)
         sim_kube_status(call->answer, 403, "Forbidden", "%s", why);
+    else if (code == 409)
+        sim_kube_status(call->answer, 409, "Conflict",
+                        "Operation cannot be fulfilled: the object has been modified; please apply "
+                        "your changes to the latest version and try again");
     else if (code == 429)
         sim_kube_status(call->answer, 429, "TooManyRequests",
                         "Too many requests, please try again later.");

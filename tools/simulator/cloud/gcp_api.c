@@ -386,9 +386,10 @@ static bool answer(struct sim_call *call)
 
 static void fail(struct sim_call *call, int code, const char *why)
 {
-    sim_gcp_error(call->answer, code,
+    sim_gcp_error(call->answer, code == 409 ? 400 : code,
                   code == 429   ? "rateLimitExceeded"
                   : code == 403 ? "forbidden"
+                  : code == 409 ? "resourceNotReady"
                                 : "backendError",
                   "%s", why);
 }

@@ -416,6 +416,7 @@ static void fail(struct sim_call *call, int code, const char *why)
     sim_oci_error(call->answer, code,
                   code == 429   ? "TooManyRequests"
                   : code == 403 ? "NotAuthorized"
+                  : code == 409 ? "IncorrectState"
                                 : "InternalServerError",
                   "%s", why);
 }

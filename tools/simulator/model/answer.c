@@ -51,6 +51,10 @@ static void refuse(struct sim_call *call, int code)
         answer->status = code;
         answer->content_type = "text/plain; charset=utf-8";
         set_body(answer, mem_copy_chars("Too many requests, please try again later.\n"));
+    } else if (call->cluster && code == 409) {
+        sim_kube_status(answer, code, "Conflict",
+                        "the object has been modified; please apply your "
+                        "changes to the latest version and try again");
     } else if (call->cluster) {
         sim_kube_status(answer, code, "InternalError", "Internal error occurred: injected");
     } else {
@@ -71,6 +75,18 @@ static void forbid(struct sim_call *call, const char *why)
 
 bool sim_call_fault(struct sim_call *call)
 {
+    static const struct {
+        enum fault fault;
+        int code;
+        const char *why; /* of a refusal by permission; NULL: any other */
+    } refusals[] = {
+        { FAULT_HTTP_429, 429, NULL },
+        { FAULT_HTTP_500, 500, NULL },
+        { FAULT_HTTP_403, 403, "User \"sluice\" cannot do that" },
+        { FAULT_DENIED, 403,
+          "admission webhook \"guard.example.com\" denied the request: ask the team first" },
+        { FAULT_BUSY, 409, NULL },
+    };
     struct simulator *sim = call->sim;
 
     count_verb(sim, call->verb);
@@ -80,21 +96,13 @@ bool sim_call_fault(struct sim_call *call)
         call->answer->is_refused = true;
         return true;
     }
-    if (sim_fault_now(sim, FAULT_HTTP_429, call->verb)) {
-        refuse(call, 429);
-        return true;
-    }
-    if (sim_fault_now(sim, FAULT_HTTP_500, call->verb)) {
-        refuse(call, 500);
-        return true;
-    }
-    if (sim_fault_now(sim, FAULT_HTTP_403, call->verb)) {
-        forbid(call, "User \"sluice\" cannot do that");
-        return true;
-    }
-    if (sim_fault_now(sim, FAULT_DENIED, call->verb)) {
-        forbid(call,
-               "admission webhook \"guard.example.com\" denied the request: ask the team first");
+    for (size_t i = 0; i < COUNT_OF(refusals); i++) {
+        if (!sim_fault_now(sim, refusals[i].fault, call->verb))
+            continue;
+        if (refusals[i].why)
+            forbid(call, refusals[i].why);
+        else
+            refuse(call, refusals[i].code);
         return true;
     }
     return false;

@@ -19,7 +19,8 @@ struct sim_cloud {
     void (*heal)(struct simulator *sim, struct machine *machine);
     /* Whether the path is one of its API's; then it is answered. */
     bool (*answer)(struct sim_call *call);
-    /* An injected failure (429, 500, 403) in its form. */
+    /* An injected failure in its form: 429, 500, 403, or 409 for another operation that is under
+       way. */
     void (*fail)(struct sim_call *call, int code, const char *why);
     void (*name_machine)(struct simulator *sim, const struct pool *pool, int number,
                          char out[SIM_NAME_SIZE]);
@@ -31,6 +32,13 @@ struct sim_cloud {
 };
 
 extern const struct sim_cloud *const sim_clouds[]; /* NULL at the end; the first is the default */
+
+/* Whether the VM is there: an order that was taken back is stopping, and never was one. */
+static inline bool sim_machine_exists(const struct machine *machine)
+{
+    return machine->state != MACHINE_QUEUED &&
+           (machine->state != MACHINE_STOPPING || machine->has_slot);
+}
 
 /* For clouds that launch at once or not at all: what an attempt would meet now, and one machine
    more that boots already. */

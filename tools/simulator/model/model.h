@@ -232,13 +232,6 @@ struct machine {
     int64_t created_ms;
 };
 
-/* Whether the VM is there: an order that was taken back is stopping, and never was one. */
-static inline bool sim_machine_exists(const struct machine *machine)
-{
-    return machine->state != MACHINE_QUEUED &&
-           (machine->state != MACHINE_STOPPING || machine->has_slot);
-}
-
 struct pool {
     const struct scenario_pool *plan;
     const struct sim_cloud *cloud;

@@ -13,9 +13,10 @@
 #include <math.h>
 
 static const char *const fault_names[FAULT_COUNT] = {
-    "lost_answer", "http_429",   "http_500",     "http_500_after", "stockout",  "slow_boot",
-    "never_joins", "no_gpus",    "one_gpu_less", "gpus_flap",      "same_host", "stuck_pod",
-    "watch_gap",   "empty_list", "refused",      "http_403",       "denied",    "quota",
+    "lost_answer", "http_429",    "http_500",  "http_500_after", "stockout",
+    "slow_boot",   "never_joins", "no_gpus",   "one_gpu_less",   "gpus_flap",
+    "same_host",   "stuck_pod",   "watch_gap", "empty_list",     "refused",
+    "http_403",    "denied",      "quota",     "busy",
 };
 
 enum fault sim_fault_of_name(const char *name)

@@ -38,6 +38,7 @@ enum fault {
     FAULT_HTTP_403,       /* there is no permission for it */
     FAULT_DENIED,         /* a webhook says no */
     FAULT_QUOTA,          /* an attempt to create meets the account's limit */
+    FAULT_BUSY,           /* another operation is under way; nothing happened */
     FAULT_COUNT,
 };
 

@@ -8,7 +8,8 @@ clouds_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 clouds_root=$(cd "$clouds_here/../.." && pwd)
 clouds_build=${SLUICE_BUILD:-$clouds_root/build/asan}
 clouds_clients=${SLUICE_CLIENTS:-$clouds_root/build/clients}
-clouds_python=$clouds_clients/python/bin/python
+# shellcheck disable=SC2034
+clouds_python=$clouds_clients/python/bin/python # of the scripts
 # shellcheck source=tools/packages.sh
 . "$clouds_root/tools/packages.sh"
 
@@ -18,7 +19,8 @@ clouds_servers=()
 clouds_end() {
     local server
     for server in "${clouds_servers[@]}"; do
-        kill "$server" 2>/dev/null && wait "$server" 2>/dev/null || true
+        kill "$server" 2>/dev/null || true
+        wait "$server" 2>/dev/null || true
     done
     rm -rf "$clouds_folder"
 }

@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 import model
 from checks import check, end, refusal
 
-usual, throttling, denying = sys.argv[1:4]
+usual, throttling, denying, empty, limited = sys.argv[1:6]
 KEYS = {"aws_access_key_id": "AKIASIMULATED0000000",
         "aws_secret_access_key": "simulated/secret+of/the+simulator0000000"}
 differences = set()
@@ -125,7 +125,23 @@ def change():
     check("and holds for its group", [group()["MinSize"], group()["MaxSize"]], [0, 8])
 
 
-def stock_out():
+def no_machine(base):
+    """What a growth in both ways says where the cloud gives no machine."""
+    its = client("autoscaling", base)
+    place = {"AutoScalingGroupName": "gpu-asg"}
+    answer = its.launch_instances(RequestedCapacity=1, ClientToken="a",
+                                  AvailabilityZones=["us-east-1a"], **place)
+    its.set_desired_capacity(DesiredCapacity=4, **place)
+    for _ in range(100):
+        newest = its.describe_scaling_activities(**place)["Activities"][0]
+        if newest["StatusCode"] == "Failed":
+            break
+        time.sleep(0.1)
+    return [answer["Instances"], answer["Errors"][0]["ErrorCode"],
+            answer["Errors"][0]["ErrorMessage"] in newest.get("StatusMessage", "")]
+
+
+def reservation_full():
     """The reservation has eight machines, of which two are free."""
     order = {"AutoScalingGroupName": "gpu-asg", "RequestedCapacity": 1,
              "AvailabilityZones": ["us-east-1a"]}
@@ -265,7 +281,9 @@ def command_line():
 
 read()
 change()
-stock_out()
+reservation_full()
+check("a stock-out", no_machine(empty), [[], "InsufficientInstanceCapacity", True])
+check("a limit of the account", no_machine(limited), [[], "VcpuLimitExceeded", True])
 errors()
 roles()
 command_line()

@@ -3,6 +3,7 @@
 deletes one by its name, grows a pool by one, waits for both operations, and reads an error of each
 class.  Azure's clients speak TLS only, so a small proxy stands before the simulator."""
 import http.client
+import logging
 import ssl
 import sys
 import threading
@@ -16,7 +17,8 @@ from azure.mgmt.containerservice import ContainerServiceClient
 
 from checks import check, end, refusal
 
-folder, usual, throttling = sys.argv[1:4]
+logging.getLogger("azure.identity").setLevel(logging.CRITICAL)
+folder, usual, throttling, empty = sys.argv[1:5]
 
 
 def proxy(url):
@@ -148,6 +150,9 @@ check("a failed growth", failed.error.code, "ReconcileVMSSAgentPoolFailed")
 left = read()
 check("what it leaves", [left.provisioning_state, left.count], ["Failed", 5])
 check("and why", left.status.provisioning_error.details[0].code, "AllocationFailed")
+client = connect(proxy(empty))
+refusal(HttpResponseError, grow)
+check("a stock-out", read().status.provisioning_error.details[0].code, "ZonalAllocationFailed")
 check("answers are compared with the client's models", compared > 5, True)
 check("no answer has what the client does not know", sorted(differences), [])
 end()

@@ -20,7 +20,7 @@ from google.protobuf import json_format
 
 from checks import check, end, refusal
 
-account_file, usual, empty, throttling = sys.argv[1:5]
+account_file, usual, empty, limited, throttling = sys.argv[1:6]
 PLACE = {"project": "p-1", "zone": "us-east5-a"}
 GPU = {**PLACE, "instance_group_manager": "gpu-grp"}
 differences = set()
@@ -153,20 +153,20 @@ def errors(cloud):
     check("a lost token is replaced", cloud.credentials.token != "ya29.old", True)
 
 
-def stock_out():
-    cloud = Cloud(empty)
+def no_machine(cloud, what, wanted):
+    """The group tries again for ever: the attempt says why, and the growth is taken back."""
+    before = cloud.groups.get(request=GPU).target_size
     cloud.create("gpu-grp-new2").result(timeout=30)
     for _ in range(100):
         new = [each for each in cloud.machines() if each.name == "gpu-grp-new2"][0]
         if new.last_attempt.errors.errors:
             break
         time.sleep(0.1)
-    check("a growth without stock", [new.current_action, [each.code for each in
-                                                          new.last_attempt.errors.errors]],
-          ["CREATING", ["ZONE_RESOURCE_POOL_EXHAUSTED"]])
+    check(what, [new.current_action, [each.code for each in new.last_attempt.errors.errors]],
+          ["CREATING", [wanted]])
     cloud.delete(new.instance).result(timeout=30)
-    cloud.settle(["NONE"] * 3)
-    check("is taken back", cloud.groups.get(request=GPU).target_size, 3)
+    cloud.settle(["NONE"] * before)
+    check(f"{what}: taken back", cloud.groups.get(request=GPU).target_size, before)
 
 
 def throttled():
@@ -184,7 +184,12 @@ def throttled():
 both = Cloud(usual)
 change(both)
 errors(both)
-stock_out()
+no_machine(Cloud(empty), "a growth without stock", "ZONE_RESOURCE_POOL_EXHAUSTED")
+no_machine(Cloud(limited), "a growth over the quota", "QUOTA_EXCEEDED")
+for name in ("gpu-grp-new3", "gpu-grp-new4"):
+    both.create(name).result(timeout=30)
+both.settle(["NONE"] * 5)
+no_machine(both, "a growth over the reservation", "INVALID_USAGE")
 throttled()
 check("answers are compared with the client's messages", compared > 30, True)
 check("no answer has what the client does not know", sorted(differences), [])

@@ -3,14 +3,13 @@
 grows the pool by one, follows work requests, and reads an error of each class."""
 import json
 import sys
-import time
 
 import oci
 from oci.container_engine.models import UpdateNodePoolDetails, UpdateNodePoolNodeConfigDetails
 
 from checks import check, end, refusal
 
-profiles, usual, throttling = sys.argv[1:4]
+profiles, usual, throttling, empty, limited = sys.argv[1:6]
 POOL, OTHER = "ocid1.nodepool.oc1.sim.a", "ocid1.nodepool.oc1.sim.b"
 NOW = {"override_eviction_grace_duration": "PT0M",
        "is_force_deletion_after_override_grace_duration": True}
@@ -68,14 +67,15 @@ def nodes():
     return {each.id: each.lifecycle_state for each in client.get_node_pool(POOL).data.nodes}
 
 
-def await_work(answer):
+def await_work(answer, client=None):
     """As the client itself waits: until the work request has ended."""
+    client = client or usual_client
     request = client.get_work_request(answer.headers["opc-work-request-id"])
     return oci.wait_until(client, request, evaluate_response=lambda at: at.data.status in
                           ("SUCCEEDED", "FAILED"), max_interval_seconds=1, max_wait_seconds=60).data
 
 
-client = engine()
+client = usual_client = engine()
 before = list(nodes())
 check("nodes", list(nodes().values()), ["ACTIVE"] * 3)
 pool = client.get_node_pool(POOL)
@@ -108,18 +108,22 @@ reservations = oci.core.ComputeClient(
 room = reservations.get_compute_capacity_reservation("ocid1.capacityreservation.oc1.sim.r").data
 check("the reservation", [room.reserved_instance_count, room.used_instance_count], [5, 4])
 
-full = client.update_node_pool(POOL, size(5))
-for _ in range(100):
-    errors = [each.node_error for each in client.get_node_pool(POOL).data.nodes if each.node_error]
-    if errors:
-        break
-    time.sleep(0.1)
-check("no capacity", [errors[0].code, "Out of host capacity" in errors[0].message],
-      ["InternalError", True])
-check("its work request fails", await_work(full).status, "FAILED")
-why = client.list_work_request_errors("ocid1.compartment.oc1..c",
-                                      full.headers["opc-work-request-id"]).data
-check("why", "Out of host capacity" in why[0].message, True)
+
+
+def no_machine(what, its, wanted, code, why):
+    """Both the node and the work request say why a growth has failed."""
+    failed = its.update_node_pool(POOL, size(wanted))
+    check(f"{what}: its work request", await_work(failed, its).status, "FAILED")
+    errors = [each.node_error for each in its.get_node_pool(POOL).data.nodes if each.node_error]
+    check(f"{what}: its node", [errors[0].code, why in errors[0].message], [code, True])
+    errors = its.list_work_request_errors("ocid1.compartment.oc1..c",
+                                          failed.headers["opc-work-request-id"]).data
+    check(f"{what}: why", [errors[0].code, why in errors[0].message], [code, True])
+
+
+no_machine("a stock-out", engine(empty), 4, "InternalError", "Out of host capacity")
+no_machine("a limit of the tenancy", engine(limited), 4, "LimitExceeded", "service limits")
+no_machine("a full reservation", client, 5, "InternalError", "capacity reservation is full")
 await_work(client.update_node_pool(POOL, size(4)))
 check("it is taken back", list(nodes().values()), ["ACTIVE"] * 4)
 

@@ -10,6 +10,7 @@
 #include "base/finding.h"
 #include "base/input/settings.h"
 #include "base/world/world.h"
+#include "clusters/kube/kube_login.h"
 #include "clusters/snapshot.h"
 
 #include <stdbool.h>
@@ -22,6 +23,7 @@ struct cluster_settings {
     const char *name;
     const struct cluster_kind *kind;
     const void *own; /* the kind's own keys of `clusters.NAME`: the struct that its table fills */
+    kube_log_in_fn log_in;                   /* NULL: no cluster has a login */
     const struct accelerators *accelerators; /* borrowed as long as the cluster; NULL: none */
 };
 

@@ -183,7 +183,8 @@ static struct cluster *open_cluster(struct world *world, const struct cluster_se
                                     struct error *err)
 {
     const struct kube_cluster_settings *own = chosen->own;
-    struct kube_config *config = kube_config_open(own->kubeconfig, own->context, own->plugin, err);
+    const char *plugin = own->login.eks ? KUBE_CONFIG_LOGIN : own->plugin;
+    struct kube_config *config = kube_config_open(own->kubeconfig, own->context, plugin, err);
     if (!config) {
         error_context(err, "cluster %s", chosen->name);
         return NULL;
@@ -191,6 +192,10 @@ static struct cluster *open_cluster(struct world *world, const struct cluster_se
     struct kube_cluster *cluster = mem_new(sizeof *cluster);
     cluster_init(&cluster->base, &cluster_kubernetes, world, chosen);
     cluster->session = kube_session_new(world, cluster->base.name, config);
+    if (own->login.eks) {
+        require(chosen->log_in);
+        kube_session_log_in(cluster->session, chosen->log_in(world, &own->login));
+    }
     cluster->served = served_new(cluster->session);
     cluster->share.most = (own->memory_mb > 0 ? own->memory_mb : KUBE_CLUSTER_MEMORY_MB) << 20;
     cluster->policy_version = "policy/v1";
@@ -336,6 +341,11 @@ static void inspect(struct cluster *cluster, const struct cluster_needs *needs,
 
 /* ---- the kind ---- */
 
+#define LOGIN(key, member, help)                                                                   \
+    {                                                                                              \
+        key, SETTING_TEXT, offsetof(struct kube_cluster_settings, login.member), "", 0, 0, help    \
+    }
+
 static const struct setting settings[] = {
     { "kubeconfig", SETTING_PATH, offsetof(struct kube_cluster_settings, kubeconfig), NULL, 0, 0,
       "path of the kubeconfig file; `in-cluster`: the service account of the pod" },
@@ -343,16 +353,70 @@ static const struct setting settings[] = {
       "context in the kubeconfig; absent: its current context" },
     { "plugin", SETTING_TEXT, offsetof(struct kube_cluster_settings, plugin), "", 0, 0,
       "absolute path of the one program that the kubeconfig may run for credentials" },
+    LOGIN("eks", eks,
+          "name of the EKS cluster: sluice makes the token itself, and runs no program"),
+    LOGIN("region", region, "with eks: its region, such as us-east-1"),
+    LOGIN("profile", profile, "with eks: profile of the shared files; absent: as for kind aws"),
+    LOGIN("iam_role", role, "with eks: ARN of a role that is assumed with those keys"),
+    LOGIN("external_id", external_id, "with eks: external ID that the role requires"),
+    { "credentials", SETTING_PATH, offsetof(struct kube_cluster_settings, login.credentials), "", 0,
+      0, "with eks: path of the shared credentials file" },
+    { "sts_endpoint", SETTING_URL, offsetof(struct kube_cluster_settings, login.sts_endpoint), "",
+      0, 0,
+      "with eks: URL of the token service; absent: $AWS_ENDPOINT_URL_STS, or the cloud's own" },
     { "memory_mb", SETTING_INT, offsetof(struct kube_cluster_settings, memory_mb), "256", 16, 65536,
       "memory that its nodes, pods and budgets may take; twice that while they are listed again. "
       "5,000 nodes and 50,000 pods take a quarter of the default. A cluster that sends more is not "
       "read" },
 };
 
+/* Name and region get into a header and into the name of a server. */
+static int check_login(const struct kube_login_settings *login, const char **ret_key,
+                       struct error *err)
+{
+    static const char small[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    static const char large[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    const struct {
+        const char *key;
+        const char *value;
+    } others[] = { { "region", login->region },           { "profile", login->profile },
+                   { "iam_role", login->role },           { "external_id", login->external_id },
+                   { "credentials", login->credentials }, { "sts_endpoint", login->sts_endpoint } };
+
+    for (size_t i = 0; i < COUNT_OF(others) && !login->eks; i++) {
+        *ret_key = others[i].key;
+        if (others[i].value)
+            return error_set(err, ERROR_INVALID, "requires eks");
+    }
+    if (!login->eks)
+        return 0;
+    *ret_key = "eks";
+    for (const char *at = login->eks; *at; at++)
+        if (!strchr(small, *at) && !strchr(large, *at))
+            return error_set(err, ERROR_INVALID, "\"%s\" is no name of an EKS cluster", login->eks);
+    if (!login->region)
+        return error_set(err, ERROR_INVALID, "requires region");
+    *ret_key = "region";
+    if (strspn(login->region, small) != strlen(login->region))
+        return error_set(err, ERROR_INVALID, "expected a region like us-east-1, found \"%s\"",
+                         login->region);
+    *ret_key = "external_id";
+    if (login->external_id && !login->role)
+        return error_set(err, ERROR_INVALID, "requires iam_role");
+    return 0;
+}
+
 static int check_settings(const void *object, const char **ret_key, struct error *err)
 {
     const struct kube_cluster_settings *own = object;
 
+    if (check_login(&own->login, ret_key, err) < 0)
+        return -1;
+    *ret_key = "eks";
+    if (own->login.eks && (own->plugin || text_equal(own->kubeconfig, KUBE_CONFIG_IN_CLUSTER)))
+        return error_set(err, ERROR_INVALID,
+                         "makes the token: a plugin or `in-cluster` would make "
+                         "another");
     *ret_key = "plugin";
     if (own->plugin && own->plugin[0] != '/')
         return error_set(err, ERROR_INVALID, "expected an absolute path, found \"%s\"",

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "clusters/cluster.h"
+#include "clusters/kube/kube_login.h"
 
 /* The memory of a cluster's objects, and as much again while they are listed again. 5,000 nodes and
    50,000 pods take less than a quarter of it. */
@@ -17,6 +18,7 @@ struct kube_cluster_settings {
     char *context;     /* NULL: the file's current one */
     char *plugin;      /* the one program it may run for credentials; NULL: none */
     int64_t memory_mb; /* 0: KUBE_CLUSTER_MEMORY_MB */
+    struct kube_login_settings login;
 };
 
 extern const struct cluster_kind cluster_kubernetes;

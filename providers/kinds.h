@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "clusters/kube/kube_login.h"
 #include "providers/common/provider.h"
 
 extern const struct provider_kind *const provider_kinds[];
@@ -15,6 +16,10 @@ extern const size_t provider_kind_count;
 
 /* The kind of that name; NULL: there is none. */
 const struct provider_kind *provider_kind_find(const char *name);
+
+/* The login that the settings of a cluster name. */
+struct kube_login *provider_log_in(struct world *world, const struct kube_login_settings *settings)
+    __attribute__((returns_nonnull, warn_unused_result));
 
 /* The settings of `providers.NAME` and of `pools.NAME` of the kind with this number; NULL after the
    last. */

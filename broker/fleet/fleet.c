@@ -11,6 +11,7 @@
 #include "base/shared_text.h"
 #include "base/text.h"
 #include "broker/fleet/fleet_parts.h"
+#include "providers/kinds.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -170,6 +171,7 @@ struct cluster *fleet_open_cluster(struct world *world, const struct config *who
         .name = config->name,
         .kind = config->kind,
         .own = config->own.settings,
+        .log_in = provider_log_in,
         .accelerators = &whole->accelerators,
     };
 

@@ -201,7 +201,7 @@ static int read_user(struct kube_config *config, const struct yaml_node *user, s
     if (!config->tls.certificate_pem != !config->tls.key_pem)
         return yaml_error(err, user, "client-certificate and client-key go together");
 
-    if (yaml_get(user, "exec")) {
+    if (yaml_get(user, "exec") && !text_equal(config->from[FROM_PLUGIN], KUBE_CONFIG_LOGIN)) {
         config->plugin = kube_plugin_read(yaml_get(user, "exec"), config->from[FROM_PLUGIN],
                                           config->server, &config->tls, err);
         return config->plugin ? 0 : -1;

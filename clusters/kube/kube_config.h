@@ -34,6 +34,10 @@ struct kube_config {
 /* The path that means the service account of the pod in which sluice runs. */
 #define KUBE_CONFIG_IN_CLUSTER "in-cluster"
 
+/* In place of a plugin: credentials come from elsewhere, and a program that the file names is
+   neither run nor missed. */
+#define KUBE_CONFIG_LOGIN ""
+
 /* context NULL: the file's current-context.  plugin: absolute path of the one program that may be
    run, NULL: none; a file that names it without a folder means this one. */
 struct kube_config *kube_config_read(const char *path, const char *context, const char *plugin,

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "clusters/kube/kube_config.h"
 #include "clusters/kube/kube_error.h"
+#include "clusters/kube/kube_login.h"
 #include "clusters/kube/kube_token.h"
 
 #include <stdlib.h>
@@ -28,6 +29,7 @@ struct kube_session {
     struct world *world;
     const char *name;
     struct kube_config *config;
+    struct kube_login *login; /* NULL: none */
     struct kube_token *token;
     int config_number;           /* how often it was replaced */
     int64_t config_read_ms;      /* when it was last looked at because something failed */
@@ -131,7 +133,7 @@ static void take_config(struct kube_session *session, struct kube_config *config
     kube_config_free(session->config);
     session->config = config;
     session->config_number++;
-    session->token = kube_token_new(session->world, config, on_token, session);
+    session->token = kube_token_new(session->world, config, session->login, on_token, session);
 }
 
 /* Reads the kubeconfig again, and uses it if it has changed.  A running plugin belongs to the old
@@ -383,9 +385,17 @@ struct kube_session *kube_session_new(struct world *world, const char *name,
     session->name = name;
     session->config = config;
     session->config_read_ms = INT64_MIN / 2;
-    session->token = kube_token_new(world, config, on_token, session);
+    session->token = kube_token_new(world, config, NULL, on_token, session);
     session->theirs_ms = ours_ms(session); /* until it is heard of */
     return session;
+}
+
+void kube_session_log_in(struct kube_session *session, struct kube_login *login)
+{
+    require(!session->first && !session->login);
+    kube_token_free(session->token);
+    session->login = login;
+    session->token = kube_token_new(session->world, session->config, login, on_token, session);
 }
 
 void kube_session_free(struct kube_session *session)
@@ -395,6 +405,8 @@ void kube_session_free(struct kube_session *session)
     while (session->first)
         kube_cancel(session->first);
     kube_token_free(session->token);
+    if (session->login)
+        session->login->free(session->login);
     kube_config_free(session->config);
     mem_free(session);
 }

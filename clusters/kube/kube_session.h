@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 struct kube_config;
+struct kube_login;
 struct kube_session;
 struct kube_exchange;
 
@@ -52,6 +53,9 @@ typedef void (*kube_done_fn)(void *context, const json_t *body, const struct err
 struct kube_session *kube_session_new(struct world *world, const char *name,
                                       struct kube_config *config)
     __attribute__((returns_nonnull, warn_unused_result));
+
+/* Takes the login: from now on its tokens are shown, and no other.  Before the first request. */
+void kube_session_log_in(struct kube_session *session, struct kube_login *login);
 
 /* Ends what is in flight; their `done` is not called. */
 void kube_session_free(struct kube_session *session);

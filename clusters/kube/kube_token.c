@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/world/program.h"
 #include "clusters/kube/kube_config.h"
+#include "clusters/kube/kube_login.h"
 
 #include <string.h>
 
@@ -24,14 +25,16 @@ enum {
 struct kube_token {
     struct world *world;
     const struct kube_config *config;
+    struct kube_login *login; /* NULL: none */
     kube_token_news_fn news;
     void *context;
-    char *chars; /* of the file or the plugin; NULL: not asked yet */
+    char *chars; /* of the file, the plugin or the login; NULL: not asked yet */
     int64_t read_ms;
     int64_t ends_ms;         /* of the plugin's token, in loop time; INT64_MAX: the plugin gave
                                 none */
     struct program *program; /* the plugin, while it runs */
-    struct error failure;    /* of its last run; ERROR_NONE */
+    bool is_asked;           /* the login */
+    struct error failure;    /* of the last run; ERROR_NONE */
 };
 
 static void wipe(char **chars)
@@ -43,12 +46,13 @@ static void wipe(char **chars)
 }
 
 struct kube_token *kube_token_new(struct world *world, const struct kube_config *config,
-                                  kube_token_news_fn news, void *context)
+                                  struct kube_login *login, kube_token_news_fn news, void *context)
 {
     struct kube_token *token = mem_new(sizeof *token);
 
     token->world = world;
     token->config = config;
+    token->login = login;
     token->news = news;
     token->context = context;
     token->read_ms = INT64_MIN / 2;
@@ -60,6 +64,8 @@ void kube_token_free(struct kube_token *token)
     if (!token)
         return;
     program_cancel(token->program);
+    if (token->is_asked)
+        token->login->cancel(token->login);
     wipe(&token->chars);
     mem_free(token);
 }
@@ -146,6 +152,23 @@ static void plugin_ended(void *context, const char *output, const struct error *
     token->news(token->context);
 }
 
+static void login_ended(void *context, const char *chars, int64_t ends_ms, const struct error *err)
+{
+    struct kube_token *token = context;
+
+    token->is_asked = false;
+    token->read_ms = loop_now(token->world->loop);
+    token->failure = err ? *err : (struct error){ 0 };
+    if (chars) {
+        wipe(&token->chars);
+        token->chars = mem_copy_chars(chars);
+        token->ends_ms = ends_ms;
+    } else {
+        error_context(&token->failure, "token");
+    }
+    token->news(token->context);
+}
+
 static void start_plugin(struct kube_token *token)
 {
     const struct kube_plugin *plugin = token->config->plugin;
@@ -159,8 +182,14 @@ static void start_plugin(struct kube_token *token)
     token->program = program_start(token->world->loop, &request, plugin_ended, token);
 }
 
-static enum kube_token_state ask_plugin(struct kube_token *token, const char **ret_chars,
-                                        struct error *err)
+/* Its token comes later, from a plugin or a login. */
+static bool is_made(const struct kube_token *token)
+{
+    return token->login || token->config->plugin;
+}
+
+static enum kube_token_state ask_maker(struct kube_token *token, const char **ret_chars,
+                                       struct error *err)
 {
     int64_t now_ms = loop_now(token->world->loop);
     bool is_recent = now_ms - token->read_ms < PLUGIN_PAUSE_MS;
@@ -168,7 +197,7 @@ static enum kube_token_state ask_plugin(struct kube_token *token, const char **r
     *ret_chars = token->chars;
     if (token->chars && token->ends_ms - now_ms >= RENEWED_BEFORE_MS)
         return KUBE_TOKEN_READY;
-    if (token->program)
+    if (kube_token_is_coming(token))
         return KUBE_TOKEN_COMING;
     if (is_recent && token->failure.kind != ERROR_NONE) {
         if (err)
@@ -178,7 +207,12 @@ static enum kube_token_state ask_plugin(struct kube_token *token, const char **r
     /* A token that is issued with less than a minute left is used until it ends. */
     if (is_recent && token->chars)
         return KUBE_TOKEN_READY;
-    start_plugin(token);
+    if (token->login) {
+        token->is_asked = true;
+        token->login->ask(token->login, login_ended, token);
+    } else {
+        start_plugin(token);
+    }
     return KUBE_TOKEN_COMING;
 }
 
@@ -187,8 +221,8 @@ enum kube_token_state kube_token_get(struct kube_token *token, const char **ret_
 {
     enum kube_token_state state = KUBE_TOKEN_READY;
 
-    if (token->config->plugin)
-        return ask_plugin(token, ret_chars, err);
+    if (is_made(token))
+        return ask_maker(token, ret_chars, err);
     *ret_chars = token->config->token;
     if (!token->config->token_file)
         return KUBE_TOKEN_READY;
@@ -200,14 +234,14 @@ enum kube_token_state kube_token_get(struct kube_token *token, const char **ret_
 
 bool kube_token_is_coming(const struct kube_token *token)
 {
-    return token->program != NULL;
+    return token->program || token->is_asked;
 }
 
 bool kube_token_renew(struct kube_token *token, const char *refused)
 {
     bool is_recent = loop_now(token->world->loop) - token->read_ms < PLUGIN_PAUSE_MS;
 
-    if (token->config->plugin) {
+    if (is_made(token)) {
         if (!text_equal(token->chars, refused))
             return true; /* another has come meanwhile */
         if (is_recent)

@@ -305,6 +305,11 @@ bool aws_login_reject(struct aws_login *login, const char *id)
     return true;
 }
 
+int64_t aws_login_left_ms(const struct aws_login *login)
+{
+    return login->ends_ms == 0 ? INT64_MAX : left_ms(login);
+}
+
 struct aws_clock *aws_login_clock(struct aws_login *login)
 {
     return &login->clock;

@@ -35,5 +35,8 @@ void aws_login_forget(struct aws_login *login, struct aws_waiter *waiter);
    others: they never end. */
 bool aws_login_reject(struct aws_login *login, const char *id);
 
+/* How long the present keys are good for yet; INT64_MAX: they do not end. */
+int64_t aws_login_left_ms(const struct aws_login *login);
+
 /* The clock for all requests that are signed with these keys. */
 struct aws_clock *aws_login_clock(struct aws_login *login);

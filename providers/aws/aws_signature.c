@@ -284,6 +284,34 @@ char *aws_sign_url(const struct aws_keys *keys, const struct aws_scope *scope, c
     return aws_sign(keys, scope, &whole);
 }
 
+char *aws_presign_url(const struct aws_keys *keys, const struct aws_scope *scope, const char *url,
+                      const struct http_header *header, struct error *err)
+{
+    const struct http_header named[] = { { "Host", "" }, *header };
+    const struct aws_request names = { .headers = named, .header_count = COUNT_OF(named) };
+    const struct aws_request request = { .method = "GET", .headers = header, .header_count = 1 };
+    owned(text) struct text *signed_names = text_new(TEXT_UNBOUNDED);
+    char time[AWS_TIME_SIZE];
+
+    aws_time(scope->at, time);
+    add_signed_names(signed_names, &names);
+
+    owned(chars) char *credential = text_format("%s/%.*s/%s/%s/aws4_request", keys->id, DATE_LENGTH,
+                                                time, scope->region, scope->service);
+    owned(chars) char *token = keys->token ? url_format("&X-Amz-Security-Token=%s", keys->token)
+                                           : mem_copy_chars("");
+    owned(chars) char *query = url_format(
+        "&X-Amz-Algorithm=%s&X-Amz-Credential=%s&X-Amz-Date=%s&X-Amz-SignedHeaders=%s", algorithm,
+        credential, time, signed_names->chars);
+    owned(chars) char *whole = text_format("%s%s%s", url, query, token);
+    owned(chars) char *authorization = aws_sign_url(keys, scope, whole, &request, err);
+
+    if (!authorization)
+        return NULL;
+    return text_format("%s&X-Amz-Signature=%s", whole,
+                       strstr(authorization, "Signature=") + strlen("Signature="));
+}
+
 static void clear_secret(char **chars)
 {
     if (*chars)

@@ -48,6 +48,13 @@ char *aws_sign_url(const struct aws_keys *keys, const struct aws_scope *scope, c
                    const struct aws_request *request, struct error *err)
     __attribute__((warn_unused_result));
 
+/* The URL with its signature in the query, for a GET by whoever has it.  The given URL has
+   parameters already, X-Amz-Expires among them.  The header must be sent with the GET: it is
+   signed, as Host is. */
+char *aws_presign_url(const struct aws_keys *keys, const struct aws_scope *scope, const char *url,
+                      const struct http_header *header, struct error *err)
+    __attribute__((warn_unused_result));
+
 /* The two texts that lead to it, for tests and fakes. */
 char *aws_canonical_request(const struct aws_request *request)
     __attribute__((returns_nonnull, warn_unused_result));

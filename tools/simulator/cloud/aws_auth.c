@@ -6,6 +6,7 @@
  */
 #include "base/crypto.h"
 #include "tools/simulator/cloud/aws_cloud.h"
+#include "tools/simulator/cloud/clouds.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -282,4 +283,118 @@ bool sim_aws_is_signed(struct sim_aws_call *aws)
         return true;
     return refuse(aws, WRONG_SIGNATURE,
                   "The request signature we calculated does not match the signature you provided.");
+}
+
+/* ---- tokens of EKS: a signed GetCallerIdentity that was not sent yet ---- */
+
+enum { TOKEN_LIFE_MS = 15 * MINUTE_MS };
+
+static const char token_mark[] = "k8s-aws-v1.";
+static const char signature_mark[] = "&X-Amz-Signature=";
+
+/* The URL in a token; NULL: there is none. */
+static char *url_of_token(const char *token)
+{
+    owned(text) struct text *digits = text_new(TEXT_UNBOUNDED);
+    owned(text) struct text *url = NULL;
+
+    if (!text_starts_with(token, token_mark) || strpbrk(token, "+/="))
+        return NULL;
+    for (token += strlen(token_mark); *token; token++)
+        text_add(digits, "%c", *token == '-' ? '+' : *token == '_' ? '/' : *token);
+    while (digits->length % 4 != 0)
+        text_add(digits, "=");
+    url = crypto_decode_base64(digits->chars, NULL);
+    return url ? text_take(steal(&url)) : NULL;
+}
+
+/* Only the parameters of such a request, each once, with these values (NULL: any). */
+static bool has_parameters_of_token(const char *target)
+{
+    static const struct {
+        const char *name;
+        const char *value;
+        bool is_optional;
+    } known[] = {
+        { "Action", "GetCallerIdentity", false },
+        { "Version", "2011-06-15", false },
+        { "X-Amz-Expires", "60", false },
+        { "X-Amz-Algorithm", "AWS4-HMAC-SHA256", false },
+        { "X-Amz-Credential", NULL, false },
+        { "X-Amz-Date", NULL, false },
+        { "X-Amz-SignedHeaders", "host;x-k8s-aws-id", false },
+        { "X-Amz-Security-Token", NULL, true },
+        { "X-Amz-Signature", NULL, false },
+    };
+    size_t count = 0, wanted = 0;
+
+    for (const char *at = strchr(target, '?'); at; at = strchr(at + 1, '&'))
+        count++;
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        owned(chars) char *value = url_query(target, known[i].name);
+
+        wanted += value != NULL;
+        if (!value ? !known[i].is_optional : known[i].value && !text_equal(value, known[i].value))
+            return false;
+    }
+    return count == wanted;
+}
+
+/* What the URL claims, as an Authorization header does; and the secret that signed it.  NULL: no
+ * such keys. */
+static const char *read_token(struct simulator *sim, const char *target, struct claim *claim)
+{
+    owned(chars) char *credential = url_query(target, "X-Amz-Credential");
+    owned(chars) char *names = url_query(target, "X-Amz-SignedHeaders");
+    owned(chars) char *signature = url_query(target, "X-Amz-Signature");
+    owned(chars) char *session_token = url_query(target, "X-Amz-Security-Token");
+    owned(chars) char *header = text_format("AWS4-HMAC-SHA256 Credential=%s, SignedHeaders=%s, "
+                                            "Signature=%s",
+                                            credential, names, signature);
+    const struct sim_aws_session *session;
+
+    if (!read_claim(header, claim) || !text_equal(claim->scope[3], "sts"))
+        return NULL;
+    if (text_equal(claim->scope[0], sim_aws_key_id))
+        return session_token ? NULL : sim_aws_secret;
+    session = sim_aws_session(sim, claim->scope[0]);
+    return session && text_equal(session->token, session_token) && sim_now(sim) < session->ends_ms
+               ? session->secret
+               : NULL;
+}
+
+bool sim_eks_token_is_good(struct simulator *sim, const char *token, const char *cluster)
+{
+    owned(chars) char *url = url_of_token(token);
+    int64_t now_ms = sim_now(sim) + sim->wall_offset_ms;
+    struct claim claim = { 0 };
+    char wanted[65] = "";
+    int64_t at_ms = 0;
+    struct url parts;
+    const char *secret;
+    char *end;
+
+    if (!url || url_parse(url, &parts, NULL) < 0 || !strchr(parts.target, '?') ||
+        !has_parameters_of_token(parts.target))
+        return false;
+    owned(chars) char *time = url_query(parts.target, "X-Amz-Date");
+
+    secret = read_token(sim, parts.target, &claim);
+    if (!secret || !read_time(time, &at_ms) || strncmp(time, claim.scope[1], 8) != 0 ||
+        at_ms > now_ms + EARLY_MS || now_ms >= at_ms + TOKEN_LIFE_MS)
+        return false;
+    end = strstr(url, signature_mark);
+    if (!end || strlen(end) != strlen(signature_mark) + 64)
+        return false;
+    *end = '\0';
+
+    owned(chars) char *host = text_format(parts.port ? "%s:%d" : "%s", parts.host, parts.port);
+    const struct http_header headers[] = { { "host", host }, { "x-k8s-aws-id", cluster } };
+    const struct sim_request request = {
+        .method = HTTP_GET, .target = parts.target, .headers = headers, .header_count = 2
+    };
+    owned(chars) char *canonical = canonical_of(&request, &claim);
+
+    sign(&claim, secret, canonical, time, wanted);
+    return text_equal(wanted, claim.signature);
 }

@@ -4,6 +4,7 @@
  * The API server's front: who asks, for what, and the answers that are refusals.
  */
 #include "tools/simulator/kube/kube_routes.h"
+#include "tools/simulator/model/cloud.h"
 
 #include <stdarg.h>
 
@@ -116,8 +117,11 @@ static bool is_authorized(struct sim_call *call)
     const char *header = http_header_find(call->request->headers, call->request->header_count,
                                           "Authorization");
     owned(chars) char *wanted = text_format("Bearer sim-%s", call->cluster->plan->name);
+    const char *eks = call->cluster->plan->eks;
 
-    if (header && text_equal(header, wanted))
+    if (header && (eks[0] ? text_starts_with(header, "Bearer ") &&
+                                sim_eks_token_is_good(call->sim, header + strlen("Bearer "), eks)
+                          : text_equal(header, wanted)))
         return true;
     sim_kube_status(call->answer, 401, "Unauthorized", "Unauthorized");
     return false;

@@ -40,6 +40,9 @@ static inline bool sim_machine_exists(const struct machine *machine)
            (machine->state != MACHINE_STOPPING || machine->has_slot);
 }
 
+/* Whether a bearer token proves, to an API server of EKS of that name, who sent it. */
+bool sim_eks_token_is_good(struct simulator *sim, const char *token, const char *cluster);
+
 /* For clouds that launch at once or not at all: what an attempt would meet now, and one machine
    more that boots already. */
 enum trouble sim_pool_trouble(struct simulator *sim, const struct pool *pool);

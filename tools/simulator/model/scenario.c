@@ -142,6 +142,7 @@ static int read_clusters(struct scenario *scenario, struct error *err)
 
         cluster->name = map->children[i].key;
         if (text_of(&map->children[i], "role", NULL, &role, err) < 0 ||
+            text_of(&map->children[i], "eks", "", &cluster->eks, err) < 0 ||
             (clocks && clock_of(clocks, cluster->name, &cluster->ahead_ms, err) < 0))
             return -1;
         cluster->is_production = text_equal(role, "production");

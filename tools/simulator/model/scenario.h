@@ -46,6 +46,7 @@ enum fault sim_fault_of_name(const char *name); /* FAULT_COUNT: no such fault */
 
 struct scenario_cluster {
     const char *name;
+    const char *eks; /* its server takes tokens of AWS; "": fixed ones */
     bool is_production;
     int64_t ahead_ms; /* its API server's clock, relative to all others */
 };

@@ -240,6 +240,8 @@ const struct provider_action azure_actions[] = {
     [AZURE_DELETE_MACHINES] = { "AgentPools_DeleteMachines",
                                 CONTAINER_SERVICE "/deleteMachines/action", true,
                                 "removes one machine" },
+    [AZURE_ABORT] = { "AgentPools_AbortLatestOperation", CONTAINER_SERVICE "/abort/action", true,
+                      "ends a growth that does not end, when its order is taken back" },
     [AZURE_LIST_PERMISSIONS] = { "Permissions_ListForResource",
                                  "Microsoft.Authorization/permissions/read", false,
                                  "checks this list" },

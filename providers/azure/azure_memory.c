@@ -32,10 +32,25 @@ void azure_memory_free(void *context)
     mem_free(memory);
 }
 
+int64_t azure_memory_of_scaling(struct azure_memory *memory, const struct azure_pool *pool,
+                                int64_t now_ms)
+{
+    if (!pool->is_scaling) {
+        memory->scaling_ms = 0;
+        return 0;
+    }
+    if (memory->scaling_ms == 0 || memory->scaling_wanted != pool->wanted) {
+        memory->scaling_ms = now_ms;
+        memory->scaling_wanted = pool->wanted;
+    }
+    return now_ms - memory->scaling_ms;
+}
+
 void azure_memory_begin(struct azure_memory *memory, const json_t *body,
                         const struct azure_pool *pool, int64_t asked_ms)
 {
     map_clear(memory->next);
+    azure_memory_of_scaling(memory, pool, asked_ms);
     memory->asked_ms = asked_ms;
     memory->wanted = pool->wanted;
     memory->is_busy = pool->is_busy;

@@ -17,6 +17,9 @@ struct azure_memory {
     struct map *leaving; /* name -> when its removal was accepted, int64_t, loop time */
     bool has_listed;     /* once, to its end */
 
+    int64_t scaling_ms;     /* loop time: so long it has been seen scaling to one count; 0: not */
+    int64_t scaling_wanted; /* that count */
+
     /* As the list that is being read found the pool. */
     int64_t asked_ms;
     int64_t wanted;
@@ -27,6 +30,9 @@ struct azure_memory {
 struct azure_memory *azure_memory_new(void) __attribute__((returns_nonnull, warn_unused_result));
 void azure_memory_free(void *memory);
 
+/* The pool was read.  Returns for how long it has been scaling to one count; 0: it is not. */
+int64_t azure_memory_of_scaling(struct azure_memory *memory, const struct azure_pool *pool,
+                                int64_t now_ms);
 /* A list begins with the pool.  asked_ms: when it was asked for. */
 void azure_memory_begin(struct azure_memory *memory, const json_t *body,
                         const struct azure_pool *pool, int64_t asked_ms);

@@ -63,6 +63,7 @@ int azure_pool_read(const json_t *body, struct azure_pool *ret_pool, struct erro
     pool.is_failed = strcasecmp(pool.state, "Failed") == 0 ||
                      strcasecmp(pool.state, "Canceled") == 0;
     pool.is_busy = !pool.is_failed && strcasecmp(pool.state, "Succeeded") != 0;
+    pool.is_scaling = strcasecmp(pool.state, "Scaling") == 0;
     *ret_pool = pool;
     return 0;
 }

@@ -27,6 +27,7 @@ struct azure_pool {
     int64_t wanted;    /* machines that AKS was asked for last */
     const char *state; /* provisioningState */
     const char *etag;  /* "": none */
+    bool is_scaling;   /* busy, because its count was changed */
     bool is_busy;      /* an operation is under way: AKS refuses every write */
     bool is_failed;    /* the last one ended without success */
     bool is_scaled_by_autoscaler;

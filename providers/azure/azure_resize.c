@@ -13,7 +13,10 @@
 
 #include <string.h>
 
-enum { BUSY_RETRY_MS = 10 * SECOND_MS };
+enum {
+    BUSY_RETRY_MS = 10 * SECOND_MS,
+    ABORT_AFTER_MS = 30 * MINUTE_MS, /* three times as long as machines with GPUs need */
+};
 
 static void fail_write(struct azure_call *call, struct error *err)
 {
@@ -94,14 +97,49 @@ static void decide(struct azure_call *call, const struct azure_pool *pool)
     }
 }
 
-/* Only a growth that failed can be taken back: AKS would delete a machine for any other number
-   below its count, one that the list does not show yet too. */
-static void take_back(struct azure_call *call, const struct azure_pool *pool)
+static void on_aborted(struct azure_call *call, const struct http_answer *answer,
+                       const json_t *body, struct error *err)
 {
     struct error why = { 0 };
 
-    if (pool->is_failed || pool->wanted <= (int64_t)call->machines.count) {
+    (void)answer;
+    (void)body;
+    if (err) {
+        fail_write(call, err);
+        return;
+    }
+    azure_memory_of(call)->scaling_ms = 0; /* the next one waits as long */
+    error_set(&why, ERROR_TRANSIENT, "its growth did not end, and is aborted");
+    why.retry_after_ms = BUSY_RETRY_MS;
+    azure_call_fail(call, &why);
+}
+
+/* One operation at a time changes a managed cluster, and AKS sets no end to it. */
+static void abort_growth(struct azure_call *call)
+{
+    owned(chars) char *url = azure_call_url(call, "/abort");
+
+    mem_free(call->body);
+    call->body = mem_copy_chars("");
+    azure_call_write(call, AZURE_ABORT, url, NULL, on_aborted);
+}
+
+/* Only a growth that failed can be taken back: AKS would delete a machine for any other number
+   below its count, one that the list does not show yet too.  While an operation runs, a machine of
+   the list may be leaving. */
+static void take_back(struct azure_call *call, const struct azure_pool *pool)
+{
+    int64_t scaling_ms = azure_memory_of_scaling(azure_memory_of(call), pool,
+                                                 loop_now(call->azure->world->loop));
+    bool is_short = pool->wanted > (int64_t)call->machines.count;
+    struct error why = { 0 };
+
+    if (pool->is_failed || (!pool->is_busy && !is_short)) {
         decide(call, pool);
+        return;
+    }
+    if (is_short && scaling_ms >= ABORT_AFTER_MS) {
+        abort_growth(call);
         return;
     }
     error_set(&why, ERROR_TRANSIENT,

@@ -55,18 +55,22 @@ static void what_an_account_may_do(void **state)
 {
     static const struct {
         const char *roles;
-        const char *lacks[5];
+        const char *lacks[6];
     } rows[] = {
-        { "{\"actions\":[\"*/read\",\"" AP "/write\",\"" AP "/deleteMachines/action\"]}",
+        { "{\"actions\":[\"*/read\",\"" AP "/write\",\"" AP "/deleteMachines/action\",\"" AP
+          "/abort/action\"]}",
           { NULL } },
-        { "{\"actions\":[\"*/READ\"]}", { AP "/write", AP "/deleteMachines/action" } },
+        { "{\"actions\":[\"*/READ\"]}",
+          { AP "/write", AP "/deleteMachines/action", AP "/abort/action" } },
         { "{\"actions\":[\"*\"],\"notActions\":[\"" AP "/delete*/action\"]}",
           { AP "/deleteMachines/action" } },
         { "{\"actions\":[\"*\"],\"notActions\":[\"*/write\"]},{\"actions\":[\"" AP "/write\"]}",
           { NULL } },
         { "{\"actions\":[\"" AP "/read\",\"" AP "/*/action\",\"" AP "/writ\",\"x*\"]}",
           { AP "/machines/read", AP "/write" } },
-        { "{}", { AP "/machines/read", AP "/read", AP "/write", AP "/deleteMachines/action" } },
+        { "{}",
+          { AP "/machines/read", AP "/read", AP "/write", AP "/deleteMachines/action",
+            AP "/abort/action" } },
     };
 
     (void)state;

@@ -310,6 +310,49 @@ static void a_slow_machine_is_ordered_once(const struct contract_kind *kind)
     contract_close(&it);
 }
 
+/* Hours: nothing is lost or made twice meanwhile, and then it can go. */
+static void a_machine_that_needs_hours_can_go(const struct contract_kind *kind)
+{
+    struct contract it;
+    struct contract_order order = contract_order(1), back;
+
+    contract_open(&it, kind, 2, "latency: {create: 3h..3h}\n");
+    assert_int_equal(contract_carry_out(&it, contract_create_once, &order), ERROR_NONE);
+    contract_wait(&it, HOUR_MS);
+    assert_int_equal(contract_list(&it), ERROR_NONE);
+    assert_int_equal(it.count, 3);
+    assert_int_equal(it.shortfall.kind, ERROR_NONE);
+    back = order_of_return(&it, 2);
+    if (kind->is_serial) { /* one change at a time, and that one goes on */
+        assert_int_equal(contract_remove_once(&it, &back), ERROR_TRANSIENT);
+        contract_wait(&it, 3 * HOUR_MS);
+    } else {
+        assert_int_equal(contract_find(&it, back.instance)->state, INSTANCE_CREATING);
+    }
+    assert_int_equal(contract_carry_out(&it, contract_remove_once, &back), ERROR_NONE);
+    expect_size(&it, 2);
+    contract_close(&it);
+}
+
+/* The order can be taken back, although the operation that carries it out never ends. */
+static void an_operation_that_never_ends_is_ended(const struct contract_kind *kind)
+{
+    struct contract it;
+    struct contract_order order = contract_order(1), back = contract_order(2);
+    struct contract_order late = contract_order(3);
+
+    if (!kind->hangs)
+        return;
+    contract_open_with(&it, kind, 2, kind->hangs);
+    assert_int_equal(contract_carry_out(&it, contract_create_once, &order), ERROR_NONE);
+    contract_wait(&it, 5 * HOUR_MS);
+    assert_int_equal(contract_wanted(&it), 3);
+    assert_int_equal(contract_carry_out(&it, contract_cancel_once, &back), ERROR_NONE);
+    assert_int_equal(contract_carry_out(&it, contract_cancel_once, &late), ERROR_CONFLICT);
+    expect_size(&it, 2);
+    contract_close(&it);
+}
+
 /* One of two comes; the other order is taken back. */
 static void one_of_two_orders_comes(const struct contract_kind *kind)
 {
@@ -551,7 +594,7 @@ static void a_safe_pool_is_told_from_a_trap(const struct contract_kind *kind)
     assert_int_equal(contract_inspect(&it), ERROR_NONE);
     assert_int_equal(it.wrong, 0);
     contract_close(&it);
-    contract_open_trap(&it, kind, 2);
+    contract_open_with(&it, kind, 2, kind->pool_traps);
     assert_int_equal(contract_inspect(&it), ERROR_NONE);
     assert_true(it.wrong > 0);
     assert_true(it.doubtful > 0);
@@ -617,6 +660,8 @@ static const struct {
     CASE(a_quota_is_told),
     CASE(a_stockout_that_ends_brings_the_machine),
     CASE(a_slow_machine_is_ordered_once),
+    CASE(a_machine_that_needs_hours_can_go),
+    CASE(an_operation_that_never_ends_is_ended),
     CASE(one_of_two_orders_comes),
     CASE(orders_beside_each_other_add_up),
     CASE(cancels_beside_each_other_add_up),

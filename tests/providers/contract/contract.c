@@ -98,11 +98,11 @@ void contract_open(struct contract *it, const struct contract_kind *kind, int no
     open_in(it, kind, lines, nodes);
 }
 
-void contract_open_trap(struct contract *it, const struct contract_kind *kind, int nodes)
+void contract_open_with(struct contract *it, const struct contract_kind *kind, int nodes,
+                        const char *keys)
 {
     owned(chars) char *lines = text_format("pools: {%s: {nodes: %d%s%s}}\n%s", pool_name, nodes,
-                                           kind->pool_traps ? ", " : "", kind->pool_traps ?: "",
-                                           kind->traps ?: "");
+                                           keys ? ", " : "", keys ?: "", kind->traps ?: "");
 
     open_in(it, kind, lines, nodes);
 }

@@ -45,6 +45,7 @@ struct contract_kind {
     const char *pool;    /* YAML of its keys of pools.NAME */
     const char *traps;   /* lines of world.yaml of a pool that inspect() must warn of */
     const char *pool_traps; /* the same, as more keys of the pool in world.yaml; NULL: none */
+    const char *hangs; /* the same, of a pool whose growth never ends; NULL: each growth ends */
     /* Makes its credentials; NULL: none. */
     void (*set_up)(const char *folder);
 
@@ -56,6 +57,7 @@ struct contract_kind {
     enum contract_want want;
     enum contract_healing heals;
     enum contract_ids ids;
+    bool is_serial;                /* while one change goes on, all others are refused */
     bool refuses_quota;            /* create() itself says that a quota is met */
     enum error_kind removed_again; /* the answer once the machine is gone: NONE or NOT_FOUND */
     int64_t leaves_ms;             /* of a removal that was accepted: until the list shows it */
@@ -96,8 +98,9 @@ struct contract {
 /* world: lines of world.yaml besides the size; nodes: machines at the start. */
 void contract_open(struct contract *it, const struct contract_kind *kind, int nodes,
                    const char *world);
-/* With the kind's traps. */
-void contract_open_trap(struct contract *it, const struct contract_kind *kind, int nodes);
+/* keys: more of the pool in world.yaml, or NULL; the kind's traps are lines of the world. */
+void contract_open_with(struct contract *it, const struct contract_kind *kind, int nodes,
+                        const char *keys);
 void contract_close(struct contract *it);
 void contract_wait(struct contract *it, int64_t ms);
 const struct pool_address *contract_pool(const struct contract *it);

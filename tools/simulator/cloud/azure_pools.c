@@ -292,6 +292,7 @@ static bool etag_fits(struct sim_call *call, const struct pool *pool)
 static void resize(struct sim_call *call, struct pool *pool, int wanted)
 {
     struct simulator *sim = call->sim;
+    bool is_hanging = text_equal(sim_azure_trap(pool, "hangs", ""), "true");
 
     referee_resize_pool(sim, pool, wanted);
     while (pool->target > wanted)
@@ -307,6 +308,9 @@ static void resize(struct sim_call *call, struct pool *pool, int wanted)
     }
     while (pool->target < wanted)
         sim_pool_grow(sim, pool);
+    for (size_t i = 0; i < pool->machines.count && is_hanging; i++)
+        if (pool->machines.items[i]->state == MACHINE_QUEUED)
+            pool->machines.items[i]->stamp++; /* its attempt never comes */
     pool->version++;
 }
 

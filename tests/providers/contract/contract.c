@@ -15,6 +15,22 @@ enum { RETRY_MS = 30 * SECOND_MS };
 
 static const char pool_name[] = "pool";
 
+const struct contract_fault contract_faults[] = {
+    { "refused", 1, ERROR_TRANSIENT, false },
+    { "lost_answer", 1, ERROR_UNKNOWN_OUTCOME, true },
+    { "lost_answer", 3, ERROR_UNKNOWN_OUTCOME, true },
+    { "http_500", 1, ERROR_UNKNOWN_OUTCOME, false },
+    { "http_500_after", 1, ERROR_UNKNOWN_OUTCOME, true },
+    { "http_500_after", 3, ERROR_UNKNOWN_OUTCOME, true },
+    { "http_429", 1, ERROR_THROTTLED, false },
+    { "http_429", 3, ERROR_THROTTLED, false },
+    /* A conflict would say that an order is carried out, or that nothing can be taken back. */
+    { "busy", 1, ERROR_TRANSIENT, false },
+    { "busy", 3, ERROR_TRANSIENT, false },
+};
+
+const size_t contract_fault_count = COUNT_OF(contract_faults);
+
 /* The text, with the folder's name for "FOLDER". */
 static char *in_folder(const char *text, const char *folder)
 {
@@ -317,4 +333,67 @@ int contract_wanted(const struct contract *it)
 int contract_running(const struct contract *it)
 {
     return simulator_pool_running(it->simulator, pool_name);
+}
+
+void contract_expect_size(struct contract *it, int wanted)
+{
+    contract_wait(it, CONTRACT_LONG_MS);
+    assert_int_equal(contract_wanted(it), wanted);
+    assert_int_equal(contract_running(it), wanted);
+    assert_int_equal(contract_list(it), ERROR_NONE);
+    assert_int_equal(it->count, wanted);
+    for (size_t i = 0; i < it->count; i++)
+        assert_int_equal(it->machines[i].state, INSTANCE_RUNNING);
+}
+
+struct contract_order contract_order_of_removal(const struct contract *it, int number)
+{
+    struct contract_order order = contract_order(number);
+
+    text_copy(order.instance, sizeof order.instance, it->before[0].name);
+    return order;
+}
+
+struct contract_order contract_order_of_return(const struct contract *it, int number)
+{
+    struct contract_order order = contract_order(number);
+
+    assert_non_null(contract_new_machine(it));
+    text_copy(order.instance, sizeof order.instance, contract_new_machine(it)->name);
+    return order;
+}
+
+void contract_expect_return(struct contract *it, bool is_refused, int nodes)
+{
+    const struct contract_kind *kind = it->kind;
+    bool is_counted = kind->want == WANT_COUNTED || kind->want == WANT_FAILED;
+    struct contract_order back = contract_order(22);
+
+    if (kind->kind->cancel) {
+        assert_int_equal(contract_carry_out(it, contract_cancel_once, &back),
+                         is_counted && !is_refused ? ERROR_NONE : ERROR_CONFLICT);
+        back = contract_order(23);
+        assert_int_equal(contract_carry_out(it, contract_cancel_once, &back), ERROR_CONFLICT);
+    }
+    if (kind->want == WANT_LISTED) {
+        assert_int_equal(contract_list(it), ERROR_NONE);
+        back = contract_order_of_return(it, 24);
+        assert_int_equal(contract_carry_out(it, contract_remove_once, &back), ERROR_NONE);
+    }
+    contract_expect_size(it, nodes);
+}
+
+enum error_kind contract_first_answer(struct contract *it, contract_fn send,
+                                      struct contract_order *order)
+{
+    enum error_kind kind = send(it, order);
+
+    while (it->err.cause == &provider_goes_on)
+        kind = send(it, order);
+    return kind;
+}
+
+bool contract_is_accepted(enum error_kind kind)
+{
+    return kind == ERROR_NONE || kind == ERROR_CONFLICT;
 }

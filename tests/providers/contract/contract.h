@@ -67,8 +67,8 @@ struct contract_kind {
 extern const struct contract_kind contract_kinds[];
 extern const size_t contract_kind_count;
 
-/* At most so many machines in a list. */
-enum { CONTRACT_MACHINES = 16 };
+/* At most so many machines in a list; and by when all has come that comes. */
+enum { CONTRACT_MACHINES = 16, CONTRACT_LONG_MS = 40 * MINUTE_MS };
 
 /* A world with one pool of a reservation of four machines, and its provider. */
 struct contract {
@@ -135,3 +135,39 @@ const struct instance *contract_find(const struct contract *it, const char *name
 /* Wanted and running machines, by the simulator. */
 int contract_wanted(const struct contract *it);
 int contract_running(const struct contract *it);
+
+/* A fault that meets a request, so many times. */
+struct contract_fault {
+    const char *fault;
+    int times;
+    enum error_kind first; /* of the first answer to the verb */
+    bool has_effect;
+};
+
+extern const struct contract_fault contract_faults[];
+extern const size_t contract_fault_count;
+
+/* The answer of the first exchange that is not a plan. */
+enum error_kind contract_first_answer(struct contract *it, contract_fn send,
+                                      struct contract_order *order);
+/* Whether create() answered that the machine is there, or will be. */
+bool contract_is_accepted(enum error_kind kind);
+/* After all has come that comes: so many machines are wanted, and run. */
+void contract_expect_size(struct contract *it, int wanted);
+/* The removal of a machine that was there at the beginning. */
+struct contract_order contract_order_of_removal(const struct contract *it, int number);
+/* The removal of the machine of the last list that was not. */
+struct contract_order contract_order_of_return(const struct contract *it, int number);
+/* An order that brought no machine is taken back, once, and no machine goes for it.  is_refused:
+   create() has said so. */
+void contract_expect_return(struct contract *it, bool is_refused, int nodes);
+
+/* Played on each kind.  Each table ends with a name of NULL. */
+struct contract_case {
+    const char *name;
+    void (*play)(const struct contract_kind *kind);
+};
+
+extern const struct contract_case contract_orders[];
+extern const struct contract_case contract_capacity[];
+extern const struct contract_case contract_rivals[];

@@ -1,0 +1,99 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Others who change the pool too, and lists that are late.
+ */
+#include "base/text.h"
+#include "tests/providers/contract/contract.h"
+
+/* A list that does not show the new machine yet must not lead to a second one. */
+static void a_list_that_lags_orders_no_second(const struct contract_kind *kind)
+{
+    struct contract it;
+    struct contract_order order = contract_order(1);
+
+    contract_open(&it, kind, 2,
+                  "lies: [{list: machines, of: pool, kind: new, from: 1s, to: 5m}]\n");
+    contract_wait(&it, 2 * SECOND_MS);
+    simulator_fault_next(it.simulator, "lost_answer", kind->create);
+    assert_true(contract_is_accepted(contract_carry_out(&it, contract_create_once, &order)));
+    contract_wait(&it, 3 * MINUTE_MS);
+    assert_true(contract_is_accepted(contract_carry_out(&it, contract_create_once, &order)));
+    contract_wait(&it, 10 * MINUTE_MS);
+    contract_expect_size(&it, 3);
+    contract_close(&it);
+}
+
+/* The group's healer replaces the machine: it is not the same one, or not the same incarnation. */
+static void a_healed_machine_keeps_the_size(const struct contract_kind *kind)
+{
+    struct contract it;
+    enum error_kind answer;
+
+    contract_open(&it, kind, 3, "");
+    struct contract_order order = contract_order_of_removal(&it, 1);
+
+    simulator_heal(it.simulator, "pool", order.instance);
+    contract_wait(&it, CONTRACT_LONG_MS);
+    assert_int_equal(contract_wanted(&it), 3);
+    assert_int_equal(contract_list(&it), ERROR_NONE);
+    switch (kind->heals) {
+    case HEALS_AGAIN: /* the broker asks for its ID */
+        assert_non_null(contract_find(&it, order.instance));
+        assert_string_not_equal(contract_find(&it, order.instance)->id, it.before[0].id);
+        break;
+    case HEALS_IN_PLACE:
+        assert_non_null(contract_find(&it, order.instance));
+        assert_string_equal(contract_find(&it, order.instance)->id, it.before[0].id);
+        break;
+    case HEALS_BY_ANOTHER:
+        assert_null(contract_find(&it, order.instance));
+        answer = contract_carry_out(&it, contract_remove_once, &order);
+        assert_true(answer == ERROR_NOT_FOUND || answer == ERROR_NONE);
+        contract_expect_size(&it, 3);
+        break;
+    }
+    contract_close(&it);
+}
+
+/* Another writer changes the size between two exchanges of an order. */
+static void another_writer_costs_no_machine(const struct contract_kind *kind)
+{
+    struct contract it;
+    struct contract_order order = contract_order(1);
+
+    contract_open(&it, kind, 1, "");
+    contract_create_once(&it, &order);
+    simulator_resize_pool(it.simulator, "pool", contract_wanted(&it) + 1);
+    if (it.err.kind != ERROR_NONE)
+        assert_int_equal(contract_carry_out(&it, contract_create_once, &order), ERROR_NONE);
+    contract_expect_size(&it, 3);
+    contract_close(&it);
+}
+
+/* An autoscaler that was left on takes the order back before its machine is there. */
+static void a_size_that_is_set_back_leaves_nothing_to_cancel(const struct contract_kind *kind)
+{
+    struct contract it;
+    struct contract_order order = contract_order(1), back = contract_order(2);
+
+    if (!kind->kind->cancel)
+        return;
+    contract_open(&it, kind, 2, "stockouts: [{zone: us-east-1a, from: 0s, to: 1d}]\n");
+    assert_int_equal(contract_carry_out(&it, contract_create_once, &order),
+                     kind->want == WANT_REFUSED ? ERROR_NO_CAPACITY : ERROR_NONE);
+    contract_wait(&it, 10 * SECOND_MS);
+    simulator_resize_pool(it.simulator, "pool", 2);
+    assert_int_equal(contract_carry_out(&it, contract_cancel_once, &back), ERROR_CONFLICT);
+    contract_expect_size(&it, 2);
+    contract_close(&it);
+}
+
+const struct contract_case contract_rivals[] = {
+    { "a_list_that_lags_orders_no_second", a_list_that_lags_orders_no_second },
+    { "a_healed_machine_keeps_the_size", a_healed_machine_keeps_the_size },
+    { "another_writer_costs_no_machine", another_writer_costs_no_machine },
+    { "a_size_that_is_set_back_leaves_nothing_to_cancel",
+      a_size_that_is_set_back_leaves_nothing_to_cancel },
+    { NULL, NULL },
+};

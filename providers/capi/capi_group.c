@@ -68,6 +68,21 @@ static enum capi_removal wait_for(char ret_why[CAPI_BUSY_SIZE], const char *why)
     return CAPI_REMOVAL_WAIT;
 }
 
+/* A Machine that was deleted by hand, or by a health check, is replaced: the pool wants one more
+   than stay. */
+enum capi_removal capi_leaving_step(const struct capi_group *group, const struct capi_count *count,
+                                    char ret_why[CAPI_BUSY_SIZE])
+{
+    int64_t replaced = group->wanted - count->staying;
+
+    if (replaced <= 0)
+        return CAPI_REMOVAL_DONE;
+    if (group->busy[0] != '\0' || group->is_lagging)
+        return wait_for(ret_why, group->busy[0] != '\0' ? group->busy : capi_lags);
+    return replaced >= count->leaving ? CAPI_REMOVAL_WRITE
+                                      : wait_for(ret_why, "other Machines leave it, too");
+}
+
 enum capi_removal capi_removal_step(const struct capi_group *group, const struct capi_count *count,
                                     bool is_marked, char ret_why[CAPI_BUSY_SIZE])
 {

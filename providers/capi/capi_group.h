@@ -41,6 +41,10 @@ enum capi_removal {
     CAPI_REMOVAL_WAIT,  /* ret_why: read again later */
 };
 
+/* Decides by counting whether the pool must still be made smaller for a Machine that leaves. */
+enum capi_removal capi_leaving_step(const struct capi_group *group, const struct capi_count *count,
+                                    char ret_why[CAPI_BUSY_SIZE]);
+
 /* Decides by counting whether one more must go, so that the marked Machine does, and no other.  The
    pool deletes what it has too much: first what is leaving already, then what is marked. */
 enum capi_removal capi_removal_step(const struct capi_group *group, const struct capi_count *count,

@@ -23,7 +23,7 @@
 
 enum { COUNT_MOST = 100000 };
 
-static const char MARKED[] = "marked "; /* a removal's progress, with the Machine's UID */
+static const char MARKED[] = "marked "; /* a removal's progress: "marked UID GENERATION" */
 
 static void finish_text(struct capi_call *call, enum error_kind kind, const char *text)
 {
@@ -189,9 +189,9 @@ static void write_mark(struct capi_call *call, const char *version, json_t *valu
 
 static void finish_marked(struct capi_call *call)
 {
-    char progress[sizeof MARKED + sizeof call->uid];
+    char progress[sizeof MARKED + sizeof call->uid + sizeof call->size.generation + 1];
 
-    text_print(progress, sizeof progress, "%s%s", MARKED, call->uid);
+    text_print(progress, sizeof progress, "%s%s %s", MARKED, call->uid, call->size.generation);
     finish_goes_on(call, progress);
 }
 
@@ -242,11 +242,11 @@ static void on_shrunk(void *context, const json_t *body, const struct error *err
 
 static void remove_counted(struct capi_call *call)
 {
-    bool is_marked = text_equal(call->mark, call->request_id);
+    bool has_mark = text_equal(call->mark, call->request_id);
     bool is_stored = text_starts_with(call->progress, MARKED);
     char why[CAPI_BUSY_SIZE];
 
-    switch (capi_removal_step(&call->size, &call->count, is_marked, why)) {
+    switch (capi_removal_step(&call->size, &call->count, has_mark, why)) {
     case CAPI_REMOVAL_WAIT:
         finish_text(call, ERROR_TRANSIENT, why);
         break;
@@ -254,7 +254,7 @@ static void remove_counted(struct capi_call *call)
         capi_finish_done(call, "", NULL);
         break;
     case CAPI_REMOVAL_WRITE:
-        if (!is_marked)
+        if (!has_mark)
             write_mark(call, call->version, json_text(call->request_id), on_marked);
         else if (!is_stored)
             finish_marked(call);
@@ -262,6 +262,54 @@ static void remove_counted(struct capi_call *call)
             write_size(call, call->size.wanted - 1, on_shrunk);
         break;
     }
+}
+
+/* Whether the order's progress is that its Machine was marked, and the generation of the pool then;
+   "": not told. */
+static bool is_marked(const struct capi_call *call, const char **ret_generation)
+{
+    size_t length = strlen(call->uid);
+    const char *at = call->progress + strlen(MARKED);
+
+    *ret_generation = "";
+    if (!text_starts_with(call->progress, MARKED) || strncmp(at, call->uid, length) != 0 ||
+        (at[length] != '\0' && at[length] != ' '))
+        return false;
+    *ret_generation = at[length] == ' ' ? at + length + 1 : "";
+    return true;
+}
+
+/* It was marked, leaves, and nobody has changed the size since: somebody deleted it.  No mark is
+   needed then, because what leaves goes first. */
+static void leaving_counted(struct capi_call *call)
+{
+    char why[CAPI_BUSY_SIZE];
+
+    switch (capi_leaving_step(&call->size, &call->count, why)) {
+    case CAPI_REMOVAL_WAIT:
+        finish_text(call, ERROR_TRANSIENT, why);
+        break;
+    case CAPI_REMOVAL_DONE:
+        capi_finish_done(call, "", NULL);
+        break;
+    case CAPI_REMOVAL_WRITE:
+        write_size(call, call->size.wanted - 1, on_shrunk);
+        break;
+    }
+}
+
+/* Any other size may be the one that was written for it, and an order that came after that. */
+static void on_leaving_size(void *context, const json_t *body, const struct error *err)
+{
+    struct capi_call *call = context;
+    const char *generation;
+
+    if (!take_size(call, body, err))
+        return;
+    if (is_marked(call, &generation) && text_equal(generation, call->size.generation))
+        count(call, leaving_counted);
+    else
+        capi_finish_done(call, "", NULL);
 }
 
 static void on_remove_size(void *context, const json_t *body, const struct error *err)
@@ -275,7 +323,7 @@ static void on_remove_size(void *context, const json_t *body, const struct error
 /* False, with an error: no more is to be done. */
 static bool is_to_go(struct capi_call *call, const json_t *body, struct error *err)
 {
-    const char *uid, *version;
+    const char *uid, *version, *generation;
 
     if (json_need_text(body, "metadata/uid", &uid, err) < 0 ||
         json_need_text(body, "metadata/resourceVersion", &version, err) < 0)
@@ -288,8 +336,7 @@ static bool is_to_go(struct capi_call *call, const json_t *body, struct error *e
     text_copy(call->mark, sizeof call->mark, capi_mark_of(body) ?: "");
     if (!capi_is_of_pool(call, body))
         error_set(err, ERROR_INVALID, "Machine %s is of another pool", call->instance);
-    else if (text_starts_with(call->progress, MARKED) &&
-             !text_equal(call->progress + strlen(MARKED), uid))
+    else if (text_starts_with(call->progress, MARKED) && !is_marked(call, &generation))
         error_set(err, ERROR_NOT_FOUND, "Machine %s is another one of that name", call->instance);
     return err->kind == ERROR_NONE;
 }
@@ -304,7 +351,7 @@ static void on_remove_machine(void *context, const json_t *body, const struct er
     if (err)
         capi_finish_failed(call, err);
     else if (capi_is_leaving(body))
-        capi_finish_done(call, "", NULL);
+        capi_read_size(call, on_leaving_size);
     else
         capi_read_size(call, on_remove_size);
 }

@@ -162,6 +162,37 @@ static void a_pool_says_when_it_is_busy(void **state)
     }
 }
 
+/* Of a Machine that leaves, and whose pool has the size that it had when it was marked. */
+static void a_machine_deleted_by_hand_is_counted(void **state)
+{
+    static const struct {
+        int wanted, staying, leaving;
+        const char *busy;
+        enum capi_removal want;
+    } cases[] = {
+        { 3, 2, 1, "", CAPI_REMOVAL_WRITE },
+        { 2, 2, 1, "", CAPI_REMOVAL_DONE },
+        { 3, 3, 1, "", CAPI_REMOVAL_DONE },     /* it is replaced already */
+        { 3, 2, 1, "lags", CAPI_REMOVAL_WAIT }, /* its controller may delete another one */
+        { 3, 2, 1, "rolling", CAPI_REMOVAL_WAIT },
+        { 3, 2, 2, "", CAPI_REMOVAL_WAIT },  /* for one of two it was made smaller */
+        { 3, 1, 2, "", CAPI_REMOVAL_WRITE }, /* for none of them */
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct capi_group group = { .wanted = cases[i].wanted };
+        struct capi_count count = { .staying = cases[i].staying, .leaving = cases[i].leaving };
+        char why[CAPI_BUSY_SIZE] = "";
+
+        group.is_lagging = text_equal(cases[i].busy, "lags");
+        if (!group.is_lagging)
+            text_copy(group.busy, sizeof group.busy, cases[i].busy);
+        if (capi_leaving_step(&group, &count, why) != cases[i].want)
+            fail_msg("case %zu: %s", i, why);
+        assert_int_equal(why[0] != '\0', cases[i].want == CAPI_REMOVAL_WAIT);
+    }
+}
+
 static void one_more_goes_only_if_it_must(void **state)
 {
     static const struct {
@@ -310,7 +341,7 @@ static void the_mark_is_of_one_machine(void **state)
     play_open(&it, steps, COUNT_OF(steps));
     for (size_t i = 0; i < COUNT_OF(want); i++) {
         assert_int_equal(capi_remove_once(&it.bench, "m", "r-1"), want[i]);
-        assert_string_equal(it.bench.progress, "marked u");
+        assert_string_equal(it.bench.progress, "marked u 1");
     }
     assert_non_null(strstr(it.script->transcript->chars,
                            "PATCH " PLACE "/machines/m {\"metadata\":{\"uid\":\"u\","
@@ -376,6 +407,7 @@ int main(void)
         cmocka_unit_test(names_that_do_not_fit_are_refused),
         cmocka_unit_test(a_pool_says_when_it_is_busy),
         cmocka_unit_test(one_more_goes_only_if_it_must),
+        cmocka_unit_test(a_machine_deleted_by_hand_is_counted),
         cmocka_unit_test(an_order_is_cancelled_only_if_no_machine_came),
         cmocka_unit_test(the_mark_is_of_one_machine),
         cmocka_unit_test(a_machine_pool_without_machines_is_no_pool),

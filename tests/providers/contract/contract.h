@@ -57,8 +57,9 @@ struct contract_kind {
     enum contract_want want;
     enum contract_healing heals;
     enum contract_ids ids;
-    bool is_serial;                /* while one change goes on, all others are refused */
-    bool refuses_quota;            /* create() itself says that a quota is met */
+    bool is_serial;     /* while one change goes on, all others are refused */
+    bool counts;        /* remove() tells from the number of machines whether the pool has shrunk */
+    bool refuses_quota; /* create() itself says that a quota is met */
     enum error_kind removed_again; /* the answer once the machine is gone: NONE or NOT_FOUND */
     int64_t leaves_ms;             /* of a removal that was accepted: until the list shows it */
     int attempts;                  /* to carry out an order, half a minute apart */

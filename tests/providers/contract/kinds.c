@@ -115,6 +115,7 @@ const struct contract_kind contract_kinds[] = {
       .removes = { "mark_machine", "scale_machines" },
       .want = WANT_LISTED,
       .ids = IDS_OF_OTHERS,
+      .counts = true,
       .leaves_ms = 5 * SECOND_MS,
       .attempts = 10 },
     { .name = "oci",

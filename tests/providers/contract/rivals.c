@@ -56,6 +56,25 @@ static void a_healed_machine_keeps_the_size(const struct contract_kind *kind)
     contract_close(&it);
 }
 
+/* The healer takes the machine just before it is removed: who counts shrinks the pool all the same.
+   Otherwise the removal finds a machine that leaves, and its successor stays. */
+static void a_machine_that_the_healer_took_first(const struct contract_kind *kind)
+{
+    struct contract it;
+    enum error_kind answer;
+
+    contract_open(&it, kind, 3, "");
+    struct contract_order order = contract_order_of_removal(&it, 1);
+
+    if (kind->removes[1]) /* between its two writes */
+        contract_remove_once(&it, &order);
+    simulator_heal(it.simulator, "pool", order.instance);
+    answer = contract_carry_out(&it, contract_remove_once, &order);
+    assert_true(answer == ERROR_NONE || answer == ERROR_NOT_FOUND);
+    contract_expect_size(&it, kind->heals == HEALS_BY_ANOTHER && !kind->counts ? 3 : 2);
+    contract_close(&it);
+}
+
 /* Another writer changes the size between two exchanges of an order. */
 static void another_writer_costs_no_machine(const struct contract_kind *kind)
 {
@@ -92,6 +111,7 @@ static void a_size_that_is_set_back_leaves_nothing_to_cancel(const struct contra
 const struct contract_case contract_rivals[] = {
     { "a_list_that_lags_orders_no_second", a_list_that_lags_orders_no_second },
     { "a_healed_machine_keeps_the_size", a_healed_machine_keeps_the_size },
+    { "a_machine_that_the_healer_took_first", a_machine_that_the_healer_took_first },
     { "another_writer_costs_no_machine", another_writer_costs_no_machine },
     { "a_size_that_is_set_back_leaves_nothing_to_cancel",
       a_size_that_is_set_back_leaves_nothing_to_cancel },

@@ -286,6 +286,7 @@ static void fail(struct sim_call *call, int code, const char *why)
 const struct sim_cloud sim_azure = {
     .kind = "azure",
     .tries_once = true,
+    .heal = sim_machine_reboot,
     .answer = answer,
     .fail = fail,
     .name_machine = sim_azure_name_machine,

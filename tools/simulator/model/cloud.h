@@ -48,6 +48,9 @@ bool sim_eks_token_is_good(struct simulator *sim, const char *token, const char 
 enum trouble sim_pool_trouble(struct simulator *sim, const struct pool *pool);
 struct machine *sim_pool_launch(struct simulator *sim, struct pool *pool);
 
+/* A healer that keeps the machine: only its Node is another one. */
+void sim_machine_reboot(struct simulator *sim, struct machine *machine);
+
 /* What `providers.NAME` or `pools.NAME` of sluice.yaml has under a key; otherwise NULL. */
 const char *sim_provider_text(const struct pool *pool, const char *key);
 const char *sim_pool_text(const struct pool *pool, const char *key);

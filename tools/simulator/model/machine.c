@@ -224,6 +224,24 @@ void sim_machine_recreate(struct simulator *sim, struct machine *machine)
     sim_machine_start(sim, machine);
 }
 
+void sim_machine_reboot(struct simulator *sim, struct machine *machine)
+{
+    struct kube_node *node = machine->node;
+
+    if (machine->state != MACHINE_RUNNING)
+        return;
+    sim_trace(sim, "machine %s boots again", machine->name);
+    if (node) {
+        sim_node_machine_dies(sim, node);
+        sim_node_delete(sim, node);
+    }
+    machine->state = MACHINE_BOOTING;
+    machine->stamp++;
+    sim_machine_changed(sim, machine, false);
+    sim_after(sim, sim_draw(&sim->machine_chance, &sim->scenario->latency.create), booted,
+              &machine->actor, machine->stamp);
+}
+
 void sim_machine_remove(struct simulator *sim, struct machine *machine)
 {
     static const struct range quick = { SECOND_MS, 5 * SECOND_MS };

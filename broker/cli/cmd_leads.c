@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * sluice leads: how long transfers take, by route and step, as the journal has learned it.
+ * sluice leads: how long transfers take, by lead key and step, as the journal has learned it.
  */
 #include "base/input/json.h"
 #include "base/text.h"
@@ -24,9 +24,9 @@ static void add_quantile(struct table *table, const json_t *row, const char *key
     table_cell(table, "%s", seconds < 0 ? "-" : duration_format(seconds * SECOND_MS, text));
 }
 
-static void add_row(struct table *table, const char *route, const json_t *row)
+static void add_row(struct table *table, const char *key, const json_t *row)
 {
-    table_cell(table, "%s", route);
+    table_cell(table, "%s", key);
     table_cell(table, "%s", json_text_or(row, "step", "(whole)"));
     table_cell(table, "%" PRId64, json_int_or(row, "known", 0));
     table_cell(table, "%" PRId64, json_int_or(row, "censored", 0));
@@ -36,15 +36,16 @@ static void add_row(struct table *table, const char *route, const json_t *row)
 
 int cmd_leads(struct command_call *call)
 {
-    static const char *const titles[] = { "ROUTE", "STEP", ">KNOWN", ">CENSORED",
-                                          ">P50",  ">P95", NULL };
+    static const char *const titles[] = {
+        "KEY", "STEP", ">KNOWN", ">CENSORED", ">P50", ">P95", NULL
+    };
     int code = EXIT_DONE;
     struct error err = { 0 };
     owned(config) struct config *config = client_config(call, &code);
     owned(json) json_t *answer = NULL;
     owned(table) struct table *table = table_new(titles);
     owned(text) struct text *out = text_new(1 << 20);
-    const json_t *route;
+    const json_t *row;
     size_t i;
 
     if (!config)
@@ -56,13 +57,13 @@ int cmd_leads(struct command_call *call)
         client_print_json(answer);
         return EXIT_DONE;
     }
-    json_array_foreach(json_object_get(answer, "leads"), i, route) {
-        const char *name = json_text_or(route, "route", "-");
+    json_array_foreach(json_object_get(answer, "leads"), i, row) {
+        const char *name = json_text_or(row, "key", "-");
         const json_t *step;
         size_t k;
 
-        add_row(table, name, route);
-        json_array_foreach(json_object_get(route, "steps"), k, step)
+        add_row(table, name, row);
+        json_array_foreach(json_object_get(row, "steps"), k, step)
             add_row(table, name, step);
     }
     table_print(table, out);

@@ -97,7 +97,7 @@ static void print_plan(const json_t *plan, struct text *out)
              json_text_or(plan, "window", "-"),
              duration_format(json_int_or(plan, "reach_s", 0) * SECOND_MS, reach),
              duration_format(json_int_or(plan, "lead_p95_s", 0) * SECOND_MS, lead));
-    board_holds(plan, out);
+    board_overrides(plan, out);
     board_unknown(plan, out);
     text_add(out, "\n");
     print_pools(plan, out);

@@ -92,8 +92,8 @@ static int64_t room_of(const struct permits *permits, const struct config_pool *
     }
     for (size_t i = 0; i < permits->plan->transfers.count; i++)
         of_this_wave += permits->is_allowed[i] && permits->plan->transfers.items[i].target == pool;
-    room = route_room(attempts_route(attempts, pool), &service->config->guard, pool->group, earlier,
-                      of_this_wave);
+    room = lane_room(attempts_lane(attempts, pool), &service->config->guard, pool->group, earlier,
+                     of_this_wave);
     if (room < INT64_MAX)
         error_set(
             err, ERROR_DENIED,

@@ -91,9 +91,9 @@ static void add_live(struct board *board)
             transfer->source->cluster->role != ROLE_RESEARCH)
             continue;
 
-        const char *certainty = transfer->is_emergency || transfer->step > STEP_HOLD ? "leaving"
-                                : transfer->announced.ms > 0                         ? "announced"
-                                                                                     : "planned";
+        const char *certainty = transfer->is_emergency || transfer->step > STEP_NOTICE ? "leaving"
+                                : transfer->announced.ms > 0                           ? "announced"
+                                                                                       : "planned";
         const struct departure departure = {
             .source = transfer->source,
             .target = transfer->target,

@@ -18,7 +18,7 @@ int pool_gets_machines(const struct service *service, const struct config_pool *
                        struct error *err)
 {
     const struct runner *runner = service->runner;
-    const struct route *route = attempts_route(runner->attempts, pool);
+    const struct lane *lane = attempts_lane(runner->attempts, pool);
     const struct transfer *transfer;
 
     if (attempts_allow(runner->attempts, pool, loop_wall(service->world->loop), err) < 0) {
@@ -31,10 +31,10 @@ int pool_gets_machines(const struct service *service, const struct config_pool *
         if (acquire_is_out_of_stock(runner, transfer))
             return error_set(err, ERROR_NO_CAPACITY, "pool %s gets no machine: %.160s", pool->name,
                              transfer->waiting);
-        if (route->failures > 0)
+        if (lane->failures > 0)
             return error_set(err, ERROR_NO_CAPACITY,
                              "pool %s: the last %" PRId64 " attempts at a machine failed: %.120s",
-                             pool->name, route->failures, route->why);
+                             pool->name, lane->failures, lane->why);
     }
     return 0;
 }
@@ -44,7 +44,7 @@ static void look_at_pool(const struct service *service, const struct config_pool
 {
     const struct attempts *attempts = service->runner->attempts;
     const struct condition condition = { CONDITION_POOL_CLOSED,
-                                         attempts_route(attempts, pool)->failed, pool->name,
+                                         attempts_lane(attempts, pool)->failed, pool->name,
                                          pool->cluster->name };
     struct error err;
 
@@ -75,7 +75,7 @@ static void look_at_reclaim(const struct service *service, const struct survey *
     if (reclaim->until.ms <= now.ms || missing <= 0)
         return;
     if (pool_gets_machines(service, reclaim->pool, &err) < 0) {
-        condition.since = attempts_route(service->runner->attempts, reclaim->pool)->failed;
+        condition.since = attempts_lane(service->runner->attempts, reclaim->pool)->failed;
         condition_add(rows, &condition,
                       text_format("reclaim %s still lacks %" PRId64
                                   " nodes and does not get on: %s; reclaim from another "

@@ -334,7 +334,7 @@ static json_t *describe_workloads(const struct service *service, const struct ma
 
 /* The overrides in force, and the clusters from which no scheduled move can take a node of some
    pool. */
-static json_t *describe_holds(const struct service *service)
+static json_t *describe_overrides(const struct service *service)
 {
     json_t *holds = holds_describe(service);
     json_t *rows = json_array();
@@ -391,7 +391,7 @@ json_t *service_plan(struct service *service, const json_t *schedules, struct er
         service_guesses(service), "transfers", moves_describe_blocked(service, plan, BILL_ALL),
         "workloads", describe_workloads(service, book), "lacks",
         describe_lacks(&survey->input, plan), "bill", bill_describe(&survey->input, plan, BILL_ALL),
-        "holds", describe_holds(service), "withdrawn_transfers", (int)plan->withdrawn.count,
+        "overrides", describe_overrides(service), "withdrawn_transfers", (int)plan->withdrawn.count,
         "reach_s", (json_int_t)(next_reach_ms(service, book, now) / SECOND_MS), "lead_p95_s",
         (json_int_t)(survey_lead_ms(service, NULL, 95) / SECOND_MS));
 }

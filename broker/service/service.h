@@ -66,7 +66,7 @@ json_t *service_departures(struct service *service, int64_t ahead_ms)
 int service_find_node(const struct service *service, const char *name, struct error *err)
     __attribute__((warn_unused_result));
 
-/* How long transfers take: {leads: [leads_describe() and `route`]}. */
+/* How long transfers take: {leads: [leads_describe() and `key`]}. */
 json_t *service_leads(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 

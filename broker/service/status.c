@@ -327,7 +327,7 @@ json_t *service_status(struct service *service)
                        json_wall(change), "next_window",
                        change.ms == 0 ? "" : window_at(config->windows, change)->name, "clusters",
                        clusters, "reservations", describe_reservations(service, survey),
-                       "workloads", scaler_describe(service->scaler), "holds",
+                       "workloads", scaler_describe(service->scaler), "overrides",
                        holds_describe(service), "warnings", conditions_texts(health), "lead_p50_s",
                        (json_int_t)(survey_lead_ms(service, NULL, 50) / SECOND_MS), "lead_p95_s",
                        (json_int_t)(survey_lead_ms(service, NULL, 95) / SECOND_MS),

@@ -286,7 +286,7 @@ static void survey_live(struct service *service, struct survey *survey)
                           acquire_is_out_of_stock(service->runner, transfer);
         live->can_withdraw = transfer->is_emergency ? step_can_undo(transfer->step) &&
                                                           orders_end_covers(service, transfer)
-                                                    : transfer->step <= STEP_HOLD;
+                                                    : transfer->step <= STEP_NOTICE;
     }
 }
 

@@ -95,22 +95,22 @@ static void add_margin(const json_t *status, struct text *out)
              duration_format(margin_s * SECOND_MS, text));
 }
 
-void board_holds(const json_t *answer, struct text *out)
+void board_overrides(const json_t *answer, struct text *out)
 {
     const json_t *row;
     size_t i;
 
-    json_array_foreach(json_at(answer, "holds/freezes"), i, row)
+    json_array_foreach(json_at(answer, "overrides/freezes"), i, row)
         text_add(out, "FROZEN          %s until %s by %s: %s\n",
                  json_text_or(row, "cluster", "")[0] ? json_text_or(row, "cluster", "") : "all",
                  json_text_or(row, "until", "-"), json_text_or(row, "by", "-"),
                  json_text_or(row, "reason", "-"));
-    json_array_foreach(json_at(answer, "holds/reclaims"), i, row)
+    json_array_foreach(json_at(answer, "overrides/reclaims"), i, row)
         text_add(out, "RECLAIM         %s at %" PRId64 " nodes until %s by %s: %s\n",
                  json_text_or(row, "pool", "-"), json_int_or(row, "level_nodes", 0),
                  json_text_or(row, "until", "-"), json_text_or(row, "by", "-"),
                  json_text_or(row, "reason", "-"));
-    json_array_foreach(json_at(answer, "holds/quotas"), i, row)
+    json_array_foreach(json_at(answer, "overrides/quotas"), i, row)
         text_add(out, "HELD            %s gives no node: %s\n", json_text_or(row, "cluster", "-"),
                  json_text_or(row, "text", "-"));
 }
@@ -220,7 +220,7 @@ void board_status(const json_t *status, struct text *out)
     add_head(status, out);
     add_health(status, out);
     add_margin(status, out);
-    board_holds(status, out);
+    board_overrides(status, out);
     add_clusters(status, out);
     add_moves(status, out);
 }

@@ -14,7 +14,7 @@ void board_status(const json_t *status, struct text *out);
 
 /* A line for each freeze and reclaim of a status or a plan, and for other reasons of a plan why no
    node may leave. */
-void board_holds(const json_t *answer, struct text *out);
+void board_overrides(const json_t *answer, struct text *out);
 
 /* A line for each pool that is not known, of any answer that has `unknown`. */
 void board_unknown(const json_t *answer, struct text *out);

@@ -21,8 +21,8 @@ struct bad_host {
 
 struct attempts {
     const struct config *config;
-    struct route *routes; /* as config->pools */
-    struct map *hosts;    /* "PROVIDER/HOST" -> struct bad_host */
+    struct lane *lanes; /* as config->pools */
+    struct map *hosts;  /* "PROVIDER/HOST" -> struct bad_host */
 };
 
 static void free_host(void *context)
@@ -38,7 +38,7 @@ struct attempts *attempts_new(const struct config *config)
     struct attempts *attempts = mem_new(sizeof *attempts);
 
     attempts->config = config;
-    attempts->routes = mem_new_array(config->pool_count, sizeof *attempts->routes);
+    attempts->lanes = mem_new_array(config->pool_count, sizeof *attempts->lanes);
     attempts->hosts = map_new(free_host);
     return attempts;
 }
@@ -48,28 +48,28 @@ void attempts_free(struct attempts *attempts)
     if (!attempts)
         return;
     map_free(attempts->hosts);
-    mem_free(attempts->routes);
+    mem_free(attempts->lanes);
     mem_free(attempts);
 }
 
-static struct route *route_of(const struct attempts *attempts, const struct config_pool *pool)
+static struct lane *lane_of(const struct attempts *attempts, const struct config_pool *pool)
 {
     require(pool >= attempts->config->pools &&
             pool < attempts->config->pools + attempts->config->pool_count);
-    return &attempts->routes[pool - attempts->config->pools];
+    return &attempts->lanes[pool - attempts->config->pools];
 }
 
-const struct route *attempts_route(const struct attempts *attempts, const struct config_pool *pool)
+const struct lane *attempts_lane(const struct attempts *attempts, const struct config_pool *pool)
 {
-    return route_of(attempts, pool);
+    return lane_of(attempts, pool);
 }
 
-static int load_route(void *context, const char *id, uint64_t rev, const json_t *value,
-                      struct error *err)
+static int load_lane(void *context, const char *id, uint64_t rev, const json_t *value,
+                     struct error *err)
 {
     struct attempts *attempts = context;
     const struct config_pool *pool = config_pool(attempts->config, id);
-    struct route read = { .rev = rev };
+    struct lane read = { .rev = rev };
     const char *why;
 
     if (!pool)
@@ -78,9 +78,9 @@ static int load_route(void *context, const char *id, uint64_t rev, const json_t 
         json_need_int(value, "served", &read.served, err) < 0 ||
         json_need_int(value, "failed", &read.failed.ms, err) < 0 ||
         json_need_text(value, "why", &why, err) < 0)
-        return error_context(err, "route %s", id);
+        return error_context(err, "lane %s", id);
     text_copy(read.why, sizeof read.why, why);
-    *route_of(attempts, pool) = read;
+    *lane_of(attempts, pool) = read;
     return 0;
 }
 
@@ -103,19 +103,18 @@ static int load_host(void *context, const char *id, uint64_t rev, const json_t *
 
 int attempts_load(struct attempts *attempts, struct journal *journal, struct error *err)
 {
-    if (journal_load(journal, "route", load_route, attempts, err) < 0)
+    if (journal_load(journal, "route", load_lane, attempts, err) < 0)
         return -1;
     return journal_load(journal, "quarantine", load_host, attempts, err);
 }
 
-static void put_route(struct route *route, const struct config_pool *pool,
-                      struct journal_batch *batch)
+static void put_lane(struct lane *lane, const struct config_pool *pool, struct journal_batch *batch)
 {
-    owned(json) json_t *value = json_make("{sI sI sI ss}", "failures", (json_int_t)route->failures,
-                                          "served", (json_int_t)route->served, "failed",
-                                          (json_int_t)route->failed.ms, "why", route->why);
+    owned(json) json_t *value = json_make("{sI sI sI ss}", "failures", (json_int_t)lane->failures,
+                                          "served", (json_int_t)lane->served, "failed",
+                                          (json_int_t)lane->failed.ms, "why", lane->why);
 
-    journal_put(batch, "route", pool->name, route->rev++, value);
+    journal_put(batch, "route", pool->name, lane->rev++, value);
 }
 
 static char *host_id(const struct config_pool *pool, const char *host)
@@ -170,19 +169,19 @@ static void put_host(struct attempts *attempts, const struct transfer *transfer,
 }
 
 /* Reports once that the pool is closed, at the failure that closes it. */
-static void tell_closed(const struct route *route, const struct config_guard *guard,
+static void tell_closed(const struct lane *lane, const struct config_guard *guard,
                         const struct transfer *transfer, struct wall_time now,
                         struct journal_batch *batch)
 {
     char until[WALL_TEXT_SIZE];
 
-    if (guard->breaker == 0 || route->failures != guard->breaker)
+    if (guard->breaker == 0 || lane->failures != guard->breaker)
         return;
 
     owned(json) json_t *event = json_make(
         "{ss ss sI ss ss}", "event", "pool_closed", "pool", transfer_goal(transfer)->name,
-        "failures", (json_int_t)route->failures, "until",
-        wall_format(route_closed_until(route, guard, now), until), "text", route->why);
+        "failures", (json_int_t)lane->failures, "until",
+        wall_format(lane_closed_until(lane, guard, now), until), "text", lane->why);
 
     journal_event(batch, now, event);
 }
@@ -191,14 +190,14 @@ void attempts_failed(struct attempts *attempts, const struct transfer *transfer,
                      struct wall_time now, struct journal_batch *batch)
 {
     const struct config_pool *pool = transfer_goal(transfer);
-    struct route *route = route_of(attempts, pool);
+    struct lane *lane = lane_of(attempts, pool);
 
-    route->failures++;
-    route->served = 0;
-    route->failed = now;
-    text_copy(route->why, sizeof route->why, transfer->waiting);
-    put_route(route, pool, batch);
-    tell_closed(route, &attempts->config->guard, transfer, now, batch);
+    lane->failures++;
+    lane->served = 0;
+    lane->failed = now;
+    text_copy(lane->why, sizeof lane->why, transfer->waiting);
+    put_lane(lane, pool, batch);
+    tell_closed(lane, &attempts->config->guard, transfer, now, batch);
     if (host[0] != '\0')
         put_host(attempts, transfer, host, now, batch);
 }
@@ -207,11 +206,11 @@ void attempts_served(struct attempts *attempts, const struct transfer *transfer,
                      struct journal_batch *batch)
 {
     const struct config_pool *pool = transfer_goal(transfer);
-    struct route *route = route_of(attempts, pool);
+    struct lane *lane = lane_of(attempts, pool);
 
-    route->failures = 0;
-    route->served++;
-    put_route(route, pool, batch);
+    lane->failures = 0;
+    lane->served++;
+    put_lane(lane, pool, batch);
 }
 
 void attempts_move_clock(struct attempts *attempts, int64_t by_ms, struct journal_batch *batch)
@@ -220,12 +219,12 @@ void attempts_move_clock(struct attempts *attempts, int64_t by_ms, struct journa
     void *value;
 
     for (size_t i = 0; i < attempts->config->pool_count; i++) {
-        struct route *route = &attempts->routes[i];
+        struct lane *lane = &attempts->lanes[i];
 
-        if (route->failed.ms == 0)
+        if (lane->failed.ms == 0)
             continue;
-        route->failed.ms += by_ms;
-        put_route(route, &attempts->config->pools[i], batch);
+        lane->failed.ms += by_ms;
+        put_lane(lane, &attempts->config->pools[i], batch);
     }
     for (size_t i = 0; map_next(attempts->hosts, &i, &id, &value);) {
         struct bad_host *host = value;
@@ -239,12 +238,12 @@ void attempts_move_clock(struct attempts *attempts, int64_t by_ms, struct journa
     }
 }
 
-struct wall_time route_closed_until(const struct route *route, const struct config_guard *guard,
-                                    struct wall_time now)
+struct wall_time lane_closed_until(const struct lane *lane, const struct config_guard *guard,
+                                   struct wall_time now)
 {
-    struct wall_time until = { route->failed.ms + guard->breaker_pause_ms };
+    struct wall_time until = { lane->failed.ms + guard->breaker_pause_ms };
 
-    if (guard->breaker == 0 || route->failures < guard->breaker || until.ms <= now.ms)
+    if (guard->breaker == 0 || lane->failures < guard->breaker || until.ms <= now.ms)
         until.ms = 0;
     return until;
 }
@@ -252,8 +251,8 @@ struct wall_time route_closed_until(const struct route *route, const struct conf
 int attempts_allow(const struct attempts *attempts, const struct config_pool *pool,
                    struct wall_time now, struct error *err)
 {
-    const struct route *route = attempts_route(attempts, pool);
-    struct wall_time until = route_closed_until(route, &attempts->config->guard, now);
+    const struct lane *lane = attempts_lane(attempts, pool);
+    struct wall_time until = lane_closed_until(lane, &attempts->config->guard, now);
     char text[WALL_TEXT_SIZE];
 
     if (until.ms == 0)
@@ -261,24 +260,24 @@ int attempts_allow(const struct attempts *attempts, const struct config_pool *po
     return error_set(err, ERROR_DENIED,
                      "pool %s is closed until %s, or until an attempt succeeds: the last %" PRId64
                      " failed: %.80s",
-                     pool->name, wall_format(until, text), route->failures, route->why);
+                     pool->name, wall_format(until, text), lane->failures, lane->why);
 }
 
-int64_t route_room(const struct route *route, const struct config_guard *guard, int64_t group,
-                   int64_t earlier, int64_t of_this_wave)
+int64_t lane_room(const struct lane *lane, const struct config_guard *guard, int64_t group,
+                  int64_t earlier, int64_t of_this_wave)
 {
-    bool is_on_trial = guard->breaker > 0 && route->failures >= guard->breaker;
+    bool is_on_trial = guard->breaker > 0 && lane->failures >= guard->breaker;
     int64_t wave = 1; /* in groups */
 
     require(group >= 1);
 
-    require(earlier >= 0 && of_this_wave >= 0 && route->served >= 0);
+    require(earlier >= 0 && of_this_wave >= 0 && lane->served >= 0);
     if (!guard->canary && !is_on_trial)
         return INT64_MAX;
     if (earlier > 0)
         return 0;
     /* Waves of 1, 2, 4 ... nodes: when all serve, 1, 3, 7 ... have served in all. */
-    while (wave * 2 - 1 <= route->served / group && wave < INT32_MAX)
+    while (wave * 2 - 1 <= lane->served / group && wave < INT32_MAX)
         wave *= 2;
     wave *= group;
     return wave > of_this_wave ? wave - of_this_wave : 0;

@@ -19,7 +19,7 @@
 struct attempts;
 
 /* How the last attempts at machines of one pool went. */
-struct route {
+struct lane {
     int64_t failures; /* in a row, up to now */
     int64_t served;   /* machines that came to serve since the last failure */
     struct wall_time failed;
@@ -48,12 +48,12 @@ void attempts_served(struct attempts *attempts, const struct transfer *transfer,
 void attempts_move_clock(struct attempts *attempts, int64_t by_ms, struct journal_batch *batch);
 
 /* Never NULL. */
-const struct route *attempts_route(const struct attempts *attempts, const struct config_pool *pool)
+const struct lane *attempts_lane(const struct attempts *attempts, const struct config_pool *pool)
     __attribute__((returns_nonnull));
 
 /* When the pool opens again; 0: it is open. */
-struct wall_time route_closed_until(const struct route *route, const struct config_guard *guard,
-                                    struct wall_time now);
+struct wall_time lane_closed_until(const struct lane *lane, const struct config_guard *guard,
+                                   struct wall_time now);
 
 /* -1 and ERROR_DENIED, in a sentence, while the pool is closed. */
 int attempts_allow(const struct attempts *attempts, const struct config_pool *pool,
@@ -61,8 +61,8 @@ int attempts_allow(const struct attempts *attempts, const struct config_pool *po
 
 /* How many nodes may begin to move to an open pool now, with so many of earlier waves and of this
    one under way.  The smallest wave is one group.  INT64_MAX: any number. */
-int64_t route_room(const struct route *route, const struct config_guard *guard, int64_t group,
-                   int64_t earlier, int64_t of_this_wave);
+int64_t lane_room(const struct lane *lane, const struct config_guard *guard, int64_t group,
+                  int64_t earlier, int64_t of_this_wave);
 
 /* Until when this host of the pool's provider is in quarantine; 0: it is not. */
 struct wall_time attempts_quarantine(const struct attempts *attempts,

@@ -10,39 +10,39 @@
 #include "base/text.h"
 
 struct lead_book {
-    struct map *routes; /* key_of() -> struct leads */
+    struct map *by_key; /* key_of() -> struct leads */
 };
 
 /* Lead times from production include the wait for replicas; a reclaim's promise must not include
    it.  So this direction has a key of its own, and moves to production have the plain key. */
 static char *key_of(const struct config_pool *pool, enum cluster_role to)
 {
-    owned(chars) char *route = leads_route(pool);
+    owned(chars) char *key = leads_key(pool);
 
-    return text_format("%s%s", route, to == ROLE_RESEARCH ? "/to-research" : "");
+    return text_format("%s%s", key, to == ROLE_RESEARCH ? "/to-research" : "");
 }
 
-static void add_route(struct lead_book *book, const struct config *config,
-                      const struct config_pool *pool, enum cluster_role to)
+static void add_key(struct lead_book *book, const struct config *config,
+                    const struct config_pool *pool, enum cluster_role to)
 {
     owned(chars) char *key = key_of(pool, to);
     struct leads *leads;
 
-    if (map_get(book->routes, key))
+    if (map_get(book->by_key, key))
         return;
     leads = mem_new(sizeof *leads);
     leads->prior = &config->lead;
-    map_set(book->routes, key, leads);
+    map_set(book->by_key, key, leads);
 }
 
 struct lead_book *lead_book_new(const struct config *config)
 {
     struct lead_book *book = mem_new(sizeof *book);
 
-    book->routes = map_new(mem_free);
+    book->by_key = map_new(mem_free);
     for (size_t i = 0; i < config->pool_count; i++) {
-        add_route(book, config, &config->pools[i], ROLE_PRODUCTION);
-        add_route(book, config, &config->pools[i], ROLE_RESEARCH);
+        add_key(book, config, &config->pools[i], ROLE_PRODUCTION);
+        add_key(book, config, &config->pools[i], ROLE_RESEARCH);
     }
     return book;
 }
@@ -51,7 +51,7 @@ void lead_book_free(struct lead_book *book)
 {
     if (!book)
         return;
-    map_free(book->routes);
+    map_free(book->by_key);
     mem_free(book);
 }
 
@@ -59,7 +59,7 @@ static struct leads *find(const struct lead_book *book, const struct config_pool
                           enum cluster_role to)
 {
     owned(chars) char *key = key_of(pool, to);
-    struct leads *leads = map_get(book->routes, key);
+    struct leads *leads = map_get(book->by_key, key);
 
     require(leads);
     return leads;
@@ -77,7 +77,7 @@ static struct leads *leads_of(const struct lead_book *book, const struct transfe
 
 /* Until the machine is gone the origin's lead times are learned, then those of the pool where the
    new one is made. */
-static struct leads *route_of(const struct lead_book *book, const struct transfer *transfer)
+static struct leads *leads_here(const struct lead_book *book, const struct transfer *transfer)
 {
     return find(book, transfer->step < STEP_ACQUIRE ? transfer->source : transfer_goal(transfer),
                 transfer->target->cluster->role);
@@ -86,7 +86,7 @@ static struct leads *route_of(const struct lead_book *book, const struct transfe
 void lead_book_add_step(struct lead_book *book, const struct transfer *transfer, int64_t ms,
                         bool is_censored)
 {
-    lead_series_add(&route_of(book, transfer)->steps[transfer->step], ms, is_censored);
+    lead_series_add(&leads_here(book, transfer)->steps[transfer->step], ms, is_censored);
 }
 
 void lead_book_add_whole(struct lead_book *book, const struct transfer *transfer, int64_t ms,
@@ -110,11 +110,11 @@ void lead_book_was_put(struct lead_book *book, const struct transfer *transfer)
     leads_of(book, transfer)->rev++;
 }
 
-static int load_route(void *context, const char *id, uint64_t rev, const json_t *value,
-                      struct error *err)
+static int load_key(void *context, const char *id, uint64_t rev, const json_t *value,
+                    struct error *err)
 {
     struct lead_book *book = context;
-    struct leads *leads = map_get(book->routes, id);
+    struct leads *leads = map_get(book->by_key, id);
     struct leads before;
 
     if (!leads)
@@ -130,19 +130,19 @@ static int load_route(void *context, const char *id, uint64_t rev, const json_t 
 
 int lead_book_load(struct lead_book *book, struct journal *journal, struct error *err)
 {
-    return journal_load(journal, "leads", load_route, book, err);
+    return journal_load(journal, "leads", load_key, book, err);
 }
 
 json_t *lead_book_describe(const struct lead_book *book)
 {
     json_t *rows = json_array();
-    const char *route;
+    const char *key;
     void *leads;
 
-    for (size_t i = 0; map_next(book->routes, &i, &route, &leads);) {
+    for (size_t i = 0; map_next(book->by_key, &i, &key, &leads);) {
         json_t *row = leads_describe(leads);
 
-        json_object_set_new(row, "route", json_text(route));
+        json_object_set_new(row, "key", json_text(key));
         json_array_append_new(rows, row);
     }
     return rows;

@@ -31,12 +31,12 @@ void lead_book_add_step(struct lead_book *book, const struct transfer *transfer,
 void lead_book_add_whole(struct lead_book *book, const struct transfer *transfer, int64_t ms,
                          bool is_censored);
 
-/* Puts the route's record, and after the commit counts it as stored. */
+/* Puts the lead key's record, and after the commit counts it as stored. */
 void lead_book_put(const struct lead_book *book, const struct transfer *transfer,
                    struct journal_batch *batch);
 void lead_book_was_put(struct lead_book *book, const struct transfer *transfer);
 
-/* [leads_describe() and `route`] */
+/* [leads_describe() and `key`] */
 json_t *lead_book_describe(const struct lead_book *book)
     __attribute__((returns_nonnull, warn_unused_result));
 

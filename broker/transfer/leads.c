@@ -13,7 +13,7 @@
 
 static const double sure = 0.95;
 
-char *leads_route(const struct config_pool *pool)
+char *leads_key(const struct config_pool *pool)
 {
     return text_format("%s/%s/%s", pool->provider->kind_name, pool->reservation->machine,
                        pool->reservation->zone);

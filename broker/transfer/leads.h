@@ -19,7 +19,7 @@ struct leads {
 };
 
 /* "gcp/a3-highgpu-8g/us-central1-a" */
-char *leads_route(const struct config_pool *pool)
+char *leads_key(const struct config_pool *pool)
     __attribute__((returns_nonnull, warn_unused_result));
 
 /* The quantile in [0, 100] of whole lead times that exceed elapsed_ms.  If unknown: the prior's

@@ -75,7 +75,7 @@ bool notice_is_waived(const struct runner *runner, const struct transfer *transf
 static bool is_waiting(const struct transfer *transfer)
 {
     return transfer->state == TRANSFER_LIVE && !transfer->is_undoing && !transfer->is_emergency &&
-           transfer->step <= STEP_HOLD;
+           transfer->step <= STEP_NOTICE;
 }
 
 struct wall_time notice_latest(const struct runner *runner, const struct transfer *transfer)
@@ -119,7 +119,7 @@ int notice_extend(struct runner *runner, struct transfer *transfer, struct wall_
         return error_set(err, ERROR_DENIED, "node %s is at step %s: it cannot be held any more",
                          transfer->node, transfer_steps[transfer->step].name);
     for (size_t i = 0; (other = runner_next_of_move(runner, transfer->move, &i));)
-        if (other->step > STEP_HOLD && !other->is_undoing)
+        if (other->step > STEP_NOTICE && !other->is_undoing)
             return error_set(err, ERROR_DENIED, "move %s of node %s has begun to close its nodes",
                              transfer->move, transfer->node);
     if (asked.ms <= transfer->departure.ms)

@@ -13,7 +13,7 @@ const struct step transfer_steps[STEP_COUNT] = {
     /* name          look and act     deadline          if late         undo       what it does */
     [STEP_ANNOUNCE]  = { "announce",  step_announce,  10 * MINUTE_MS, LATE_UNDO,     undo_node,
                          "writes the departure time on the node" },
-    [STEP_HOLD]      = { "hold",      step_hold,      0,              LATE_OWN,      NULL,
+    [STEP_NOTICE]    = { "notice",    step_notice,    0,              LATE_OWN,      NULL,
                          "waits until the notice has passed" },
     [STEP_CORDON]    = { "cordon",    step_cordon,    0,              LATE_OWN,      undo_node,
                          "closes the node, and waits for the whole move to be closed" },

@@ -46,7 +46,7 @@ struct step {
 
 enum transfer_step {
     STEP_ANNOUNCE,
-    STEP_HOLD,
+    STEP_NOTICE,
     STEP_CORDON,
     STEP_DRAIN,
     STEP_FORCE,
@@ -77,9 +77,9 @@ enum verdict step_drain(struct runner *runner, struct transfer *transfer);
 enum verdict step_force(struct runner *runner, struct transfer *transfer);
 enum verdict step_clear(struct runner *runner, struct transfer *transfer);
 enum verdict undo_node(struct runner *runner, struct transfer *transfer);
-/* hold.c */
+/* closing.c */
 enum verdict step_announce(struct runner *runner, struct transfer *transfer);
-enum verdict step_hold(struct runner *runner, struct transfer *transfer);
+enum verdict step_notice(struct runner *runner, struct transfer *transfer);
 enum verdict step_cordon(struct runner *runner, struct transfer *transfer);
 /* release.c */
 enum verdict step_release(struct runner *runner, struct transfer *transfer);

@@ -247,6 +247,8 @@ static int decode_state(struct transfer *transfer, const json_t *value, struct e
     for (int i = 0; i < STEP_COUNT; i++)
         if (text_equal(transfer_steps[i].name, step))
             transfer->step = i;
+    if (text_equal(step, "hold")) /* so older journals call it */
+        transfer->step = STEP_NOTICE;
     if (attempt < 1 || attempt > ATTEMPTS_MOST)
         return error_set(err, ERROR_CORRUPT, "attempt %lld: not possible", (long long)attempt);
     if (transfer->state == TRANSFER_STATE_COUNT || transfer->step == STEP_COUNT)

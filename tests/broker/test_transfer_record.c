@@ -214,6 +214,18 @@ static void later_members_may_be_absent(void **state)
     expect_same(transfer, again);
 }
 
+static void a_step_has_its_name_of_older_journals(void **state)
+{
+    owned(transfer) struct transfer *transfer = full_transfer();
+    owned(json) json_t *value = transfer_encode(transfer);
+    owned(transfer) struct transfer *again = NULL;
+
+    (void)state;
+    json_object_set_new(value, "step", json_string("hold"));
+    again = decode(value);
+    assert_int_equal(again->step, STEP_NOTICE);
+}
+
 static void a_machine_is_named_by_transfer_and_attempt(void **state)
 {
     owned(transfer) struct transfer *transfer = full_transfer();
@@ -253,6 +265,7 @@ int main(void)
         cmocka_unit_test(every_step_and_state_comes_back),
         cmocka_unit_test(what_is_not_known_is_refused),
         cmocka_unit_test(later_members_may_be_absent),
+        cmocka_unit_test(a_step_has_its_name_of_older_journals),
         cmocka_unit_test(a_machine_is_named_by_transfer_and_attempt),
     };
 

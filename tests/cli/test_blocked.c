@@ -70,7 +70,7 @@ static struct transfer *announced_with(struct rehearsal *rehearsal, size_t row)
     struct transfer *transfer;
     owned(chars) char *pod = NULL;
 
-    transfer = scheduled(rehearsal, STEP_HOLD);
+    transfer = scheduled(rehearsal, STEP_NOTICE);
     pod = text_format("{\"metadata\":{\"name\":\"held\",\"labels\":{\"app\":\"held\",\"tier\":"
                       "\"held\"},%s},\"spec\":"
                       "{\"nodeName\":\"%s\",\"terminationGracePeriodSeconds\":%d,\"containers\":[{"

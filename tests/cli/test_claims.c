@@ -30,7 +30,7 @@ static void a_node_and_its_machine_have_one_transfer(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 71, "");
-    const struct transfer *first = scheduled(rehearsal, STEP_HOLD);
+    const struct transfer *first = scheduled(rehearsal, STEP_NOTICE);
 
     (void)state;
     expect_claimed(rehearsal, first->node_uid, "another-machine");

@@ -132,7 +132,7 @@ static const char no_room[] = "budgets: [{cluster: research-a, namespace: ml, "
 /* The node's drain is held up by a budget, for the whole of its five minutes. */
 static struct transfer *held_drain(struct rehearsal *rehearsal)
 {
-    struct transfer *transfer = scheduled(rehearsal, STEP_HOLD);
+    struct transfer *transfer = scheduled(rehearsal, STEP_NOTICE);
 
     post(rehearsal, "api/v1/namespaces", json_make("{s:{s:s}}", "metadata", "name", "ml"));
     post(rehearsal, "api/v1/namespaces/ml/pods",

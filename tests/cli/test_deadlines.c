@@ -48,7 +48,7 @@ static struct transfer *announced_with_pod(struct rehearsal *rehearsal, int grac
     json_t *notes = json_parse(annotations, strlen(annotations), "annotations", &err);
     json_t *holds = json_parse(finalizers, strlen(finalizers), "finalizers", &err);
 
-    transfer = scheduled(rehearsal, STEP_HOLD);
+    transfer = scheduled(rehearsal, STEP_NOTICE);
     post(rehearsal, "api/v1/namespaces", json_make("{s:{s:s}}", "metadata", "name", "ml"));
     post(rehearsal, "api/v1/namespaces/ml/pods",
          json_make("{s:{s:s, s:{s:s}, s:o, s:o, s:[{s:s, s:s, s:b}]}, s:{s:s, s:i, s:[{s:s}]}}",

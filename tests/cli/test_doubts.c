@@ -198,7 +198,7 @@ static void a_move_is_closed_before_its_first_eviction(void **state)
         rehearsal_run(rehearsal, 2 * MINUTE_MS);
         if (is_planned) {
             apply(rehearsal, 14, 6);
-            assert_non_null(run_to(rehearsal, STEP_HOLD));
+            assert_non_null(run_to(rehearsal, STEP_NOTICE));
             rehearsal_run(rehearsal, MINUTE_MS); /* the others are announced, too */
         } else {
             answer = reclaim(rehearsal, 8);
@@ -296,7 +296,8 @@ static struct kube_node *make_again(struct rehearsal *rehearsal, const char *nam
  */
 static void a_node_made_again_under_the_name_is_not_ours(void **state)
 {
-    static const enum transfer_step steps[] = { STEP_ANNOUNCE, STEP_HOLD, STEP_DRAIN, STEP_FORCE };
+    static const enum transfer_step steps[] = { STEP_ANNOUNCE, STEP_NOTICE, STEP_DRAIN,
+                                                STEP_FORCE };
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(steps); i++) {
@@ -329,7 +330,7 @@ static char *usual_choice(void)
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 12, "");
 
-    return mem_copy_chars(scheduled(rehearsal, STEP_HOLD)->node);
+    return mem_copy_chars(scheduled(rehearsal, STEP_NOTICE)->node);
 }
 
 /* T5: a node that another controller is about to take down is not even chosen. */
@@ -350,7 +351,7 @@ static void a_node_that_a_rival_has_marked_is_not_chosen(void **state)
         sim_node_changed(rehearsal->simulator, node, CHANGE_MODIFIED);
         rehearsal_run(rehearsal, 2 * MINUTE_MS);
         apply(rehearsal, 7, 6);
-        assert_non_null(run_to(rehearsal, STEP_HOLD));
+        assert_non_null(run_to(rehearsal, STEP_NOTICE));
         assert_string_not_equal(transfer_at(rehearsal, 0)->node, usual);
         rehearsal_run(rehearsal, 3 * HOUR_MS);
         expect_rest(rehearsal, 7);
@@ -372,7 +373,7 @@ static void a_node_that_a_person_closed_is_not_chosen(void **state)
     (void)state;
     node->is_unschedulable = true;
     people_changed(rehearsal, node);
-    assert_string_not_equal(scheduled(rehearsal, STEP_HOLD)->node, usual);
+    assert_string_not_equal(scheduled(rehearsal, STEP_NOTICE)->node, usual);
 }
 
 int main(void)

@@ -112,12 +112,12 @@ static void begin(struct rehearsal *rehearsal, int nodes)
     assert_int_equal(rehearsal_start(rehearsal, &err), 0);
     rehearsal_run(rehearsal, 2 * MINUTE_MS);
     apply(rehearsal, 6 + nodes, 6);
-    assert_non_null(run_to(rehearsal, STEP_HOLD));
+    assert_non_null(run_to(rehearsal, STEP_NOTICE));
     rehearsal_run(rehearsal, 30 * SECOND_MS); /* the others are announced, too */
     runner = rehearsal->service->runner;
     assert_int_equal(runner->transfers.count, nodes);
     for (int i = 0; i < nodes; i++)
-        assert_int_equal(runner->transfers.items[i]->step, STEP_HOLD);
+        assert_int_equal(runner->transfers.items[i]->step, STEP_NOTICE);
     post(rehearsal, "api/v1/namespaces", json_make("{s:{s:s}}", "metadata", "name", "ml"));
 }
 

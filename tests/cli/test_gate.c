@@ -149,7 +149,7 @@ static void nothing_is_asked_again_before_the_time_that_a_server_named(void **st
     (void)state;
     rehearsal_run(rehearsal, MINUTE_MS);
     apply(rehearsal, 7, 7);
-    transfer = run_to(rehearsal, STEP_HOLD);
+    transfer = run_to(rehearsal, STEP_NOTICE);
     key = text_format("announce/%s", transfer->node_uid);
     effect = map_get(transfer->effects, key);
     assert_non_null(effect);

@@ -177,7 +177,7 @@ static bool is_held(struct rehearsal *rehearsal)
 {
     const struct transfer *transfer = first_live(rehearsal);
 
-    return transfer && transfer->step == STEP_HOLD;
+    return transfer && transfer->step == STEP_NOTICE;
 }
 
 /* Rivals are told to keep off, load balancers to look elsewhere; what a person had said before us,

@@ -396,7 +396,7 @@ static void a_pod_that_cannot_be_read_leaves_as_any_other(void **state)
             continue;
         rehearsal_run(rehearsal, 2 * MINUTE_MS);
         apply(rehearsal, 7, 6);
-        transfer = run_to(rehearsal, STEP_HOLD);
+        transfer = run_to(rehearsal, STEP_NOTICE);
         assert_non_null(transfer);
         people_bind_with(rehearsal, people_node(rehearsal, "research-a", transfer->node), "odd",
                          false, json_parse(chars, strlen(chars), "containers", &err));

@@ -473,7 +473,7 @@ static void an_announced_node_waits_while_its_pool_is_closed(void **state)
     rehearsal_run(rehearsal, 8 * MINUTE_MS);
     announced = transfer_at(rehearsal, 1);
     assert_non_null(announced);
-    assert_int_equal(announced->step, STEP_HOLD);
+    assert_int_equal(announced->step, STEP_NOTICE);
     expect_waits_for(announced, "pool prod-a-east is closed until");
     rehearsal_run(rehearsal, HOUR_MS);
     expect_rest(rehearsal, 10);

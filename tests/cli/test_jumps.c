@@ -34,7 +34,7 @@ enum {
 };
 
 static const char *const moment_names[MOMENT_COUNT] = {
-    "announce",    "hold",         "cordon",    "drain",     "force",    "release",
+    "announce",    "notice",       "cordon",    "drain",     "force",    "release",
     "clear",       "acquire",      "join",      "hand over", "pod told", "pod forced",
     "freeze over", "reclaim over", "pool open", "host free", "end",
 };
@@ -120,7 +120,7 @@ static void close_pool(struct rehearsal *rehearsal, struct transfer *transfer)
 
 static const struct scene scenes[] = {
     { "announce", STEP_ANNOUNCE, 0, NULL, false, false },
-    { "hold", STEP_HOLD, 0, NULL, false, false },
+    { "notice", STEP_NOTICE, 0, NULL, false, false },
     { "cordon", STEP_CORDON, 0, NULL, false, false },
     { "drain", STEP_DRAIN, 0, NULL, false, false },
     { "force", STEP_FORCE, 0, NULL, false, false },
@@ -130,10 +130,10 @@ static const struct scene scenes[] = {
     { "join", STEP_JOIN, 0, NULL, false, false },
     { "hand over", STEP_HAND_OVER, 0, NULL, false, false },
     { "a freeze in the drain", STEP_DRAIN, SOON_MS, freeze_all, false, false },
-    { "an extension", STEP_HOLD, SOON_MS, extend, false, false },
-    { "a closed pool", STEP_HOLD, SOON_MS, close_pool, false, false },
+    { "an extension", STEP_NOTICE, SOON_MS, extend, false, false },
+    { "a closed pool", STEP_NOTICE, SOON_MS, close_pool, false, false },
     { "a reclaim", STEP_DRAIN, SOON_MS, NULL, true, false },
-    { "away in the notice", STEP_HOLD, SOON_MS, NULL, false, true },
+    { "away in the notice", STEP_NOTICE, SOON_MS, NULL, false, true },
     { "away in the drain", STEP_DRAIN, SOON_MS, NULL, false, true },
 };
 
@@ -190,7 +190,7 @@ static void watch_holds(struct rehearsal *rehearsal, struct course *course, int6
     const struct service *service = rehearsal->service;
     const struct runner *runner = service->runner;
     const struct config_pool *pool = config_pool(service->config, "prod-a-east");
-    const struct route *route = attempts_route(runner->attempts, pool);
+    const struct lane *lane = attempts_lane(runner->attempts, pool);
     owned(json) json_t *freezes = freezes_describe(service);
     owned(json) json_t *reclaims = reclaims_describe(service);
     owned(json) json_t *hosts = attempts_hosts(runner->attempts, runner_now(runner));
@@ -199,10 +199,10 @@ static void watch_holds(struct rehearsal *rehearsal, struct course *course, int6
          now_ms);
     note(course, MOMENT_RECLAIM_OVER, service->reclaims.count > 0 && json_array_size(reclaims) == 0,
          now_ms);
-    note(course, MOMENT_HOST_FREE, route->failures > 0 && json_array_size(hosts) == 0, now_ms);
+    note(course, MOMENT_HOST_FREE, lane->failures > 0 && json_array_size(hosts) == 0, now_ms);
     note(course, MOMENT_POOL_OPEN,
-         route->failures > 0 &&
-             route_closed_until(route, &service->config->guard, runner_now(runner)).ms == 0,
+         lane->failures > 0 &&
+             lane_closed_until(lane, &service->config->guard, runner_now(runner)).ms == 0,
          now_ms);
 }
 
@@ -366,7 +366,7 @@ static void nor_do_two(void **state)
         int64_t part; /* of the first, in whole ones */
         int64_t after_ms;
     } seconds[] = { { 1, 20 * SECOND_MS }, { 1, 3 * MINUTE_MS }, { -1, 90 * SECOND_MS } };
-    static const enum transfer_step steps[] = { STEP_HOLD, STEP_DRAIN, STEP_JOIN };
+    static const enum transfer_step steps[] = { STEP_NOTICE, STEP_DRAIN, STEP_JOIN };
 
     (void)state;
     for (size_t s = 0; s < COUNT_OF(steps); s++) {

@@ -41,7 +41,7 @@ static const json_t *lead_row(const json_t *answer, const char *route)
     size_t i;
 
     json_array_foreach(json_object_get(answer, "leads"), i, row) {
-        if (text_equal(json_text_or(row, "route", ""), route))
+        if (text_equal(json_text_or(row, "key", ""), route))
             return row;
     }
     fail_msg("no route %s", route);
@@ -207,7 +207,7 @@ static void a_notice_says_who_will_have_to_be_forced(void **state)
         shown = service_transfers(rehearsal->service, false);
     }
     json_array_foreach(json_object_get(shown, "transfers"), i, row) {
-        assert_string_equal(json_text_or(row, "step", ""), "hold");
+        assert_string_equal(json_text_or(row, "step", ""), "notice");
         told += strstr(json_text_or(row, "waits_for", ""), "will have to be forced: budget ") !=
                 NULL;
     }
@@ -293,11 +293,11 @@ static void a_reclaim_goes_before_a_scheduled_move(void **state)
     transfers = service_transfers(rehearsal->service, false);
     json_array_foreach(json_object_get(transfers, "transfers"), i, row) {
         if (!json_bool_or(row, "is_emergency", false)) {
-            assert_string_equal(json_text_or(row, "step", ""), "hold");
+            assert_string_equal(json_text_or(row, "step", ""), "notice");
             continue;
         }
         emergencies++;
-        assert_string_not_equal(json_text_or(row, "step", ""), "hold");
+        assert_string_not_equal(json_text_or(row, "step", ""), "notice");
     }
     assert_int_equal(emergencies, 2);
     rehearsal_run(rehearsal, 28 * MINUTE_MS);

@@ -348,7 +348,7 @@ static struct rehearsal *announced(const char *folder, uint64_t seed)
     rehearsal_run(rehearsal, MINUTE_MS);
     assert_int_equal(rehearsal->service->runner->transfers.count, 4);
     for (size_t i = 0; i < 4; i++)
-        assert_int_equal(transfer_at(rehearsal, i)->step, STEP_HOLD);
+        assert_int_equal(transfer_at(rehearsal, i)->step, STEP_NOTICE);
     return rehearsal;
 }
 
@@ -385,7 +385,7 @@ static void who_came_last_has_the_whole_notice(void **state)
     (void)state;
     for (size_t k = 0; k < 4; k++)
         say(rehearsal, transfer_at(rehearsal, k)->node, SLUICE_NOTE_READY, "true");
-    while (transfer_at(rehearsal, 0)->step == STEP_HOLD)
+    while (transfer_at(rehearsal, 0)->step == STEP_NOTICE)
         rehearsal_run(rehearsal, 1);
     say(rehearsal, transfer_at(rehearsal, 0)->node, SLUICE_NOTE_READY, "false");
     rehearsal_run(rehearsal, departure.ms - loop_wall(rehearsal->loop).ms - SECOND_MS);
@@ -470,9 +470,9 @@ static void an_extension_is_granted_within_the_margin(void **state)
     assert_non_null(strstr(err.text, "no margin"));
 
     rehearsal_run(rehearsal, latest.ms - loop_wall(rehearsal->loop).ms - MINUTE_MS);
-    assert_int_equal(transfer_at(rehearsal, 0)->step, STEP_HOLD);
+    assert_int_equal(transfer_at(rehearsal, 0)->step, STEP_NOTICE);
     rehearsal_run(rehearsal, 2 * MINUTE_MS);
-    assert_true(transfer_at(rehearsal, 0)->step > STEP_HOLD);
+    assert_true(transfer_at(rehearsal, 0)->step > STEP_NOTICE);
     assert_null(hold(rehearsal, transfer_at(rehearsal, 0)->id, 60, &err));
     assert_int_equal(err.kind, ERROR_DENIED);
     rehearsal_run(rehearsal, HOUR_MS);

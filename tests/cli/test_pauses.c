@@ -115,7 +115,7 @@ static void who_waits_for_a_node_of_its_move_loses_nothing(void **state)
     assert_int_equal(rehearsal_start(rehearsal, &err), 0);
     rehearsal_run(rehearsal, MINUTE_MS);
     apply(rehearsal, 10, 10);
-    first = run_to(rehearsal, STEP_HOLD);
+    first = run_to(rehearsal, STEP_NOTICE);
     assert_non_null(first);
     text_copy(absent, sizeof absent, first->node);
     rehearsal_run(rehearsal, HOUR_MS);

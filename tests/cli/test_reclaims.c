@@ -23,7 +23,7 @@ static void a_reclaim_goes_to_a_pool_that_is_closed(void **state)
     rehearsal_run(rehearsal, MINUTE_MS);
     for (size_t i = 1; i < 3; i++) {
         assert_non_null(transfer_at(rehearsal, i));
-        assert_true(transfer_at(rehearsal, i)->step > STEP_HOLD);
+        assert_true(transfer_at(rehearsal, i)->step > STEP_NOTICE);
     }
     rehearsal_run(rehearsal, HOUR_MS);
     expect_rest(rehearsal, 9);

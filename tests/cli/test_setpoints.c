@@ -289,7 +289,7 @@ static bool is_drained(struct rehearsal *rehearsal)
 
     json_array_foreach(json_object_get(answer, "transfers"), i, row) {
         if (!text_equal(json_text_or(row, "step", ""), "announce") &&
-            !text_equal(json_text_or(row, "step", ""), "hold") &&
+            !text_equal(json_text_or(row, "step", ""), "notice") &&
             !text_equal(json_text_or(row, "step", ""), "cordon"))
             return true;
     }
@@ -384,7 +384,7 @@ static char *plan_says(struct rehearsal *rehearsal)
 
     if (!plan)
         fail_msg("%s", err.text);
-    board_holds(plan, out);
+    board_overrides(plan, out);
     return text_take(out);
 }
 

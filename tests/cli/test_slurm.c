@@ -138,7 +138,7 @@ static void expect_given_back(struct rehearsal *rehearsal, const char *node,
    and of the first no pod was evicted after the slurmd came. */
 static void a_late_node_of_slurm_gives_its_node_back(void **state)
 {
-    static const enum transfer_step steps[] = { STEP_ANNOUNCE, STEP_HOLD, STEP_DRAIN };
+    static const enum transfer_step steps[] = { STEP_ANNOUNCE, STEP_NOTICE, STEP_DRAIN };
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(steps); i++) {

@@ -150,7 +150,7 @@ static void a_node_that_is_kept_counts_again(void **state)
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 71, "");
     struct service *service = rehearsal->service;
-    struct transfer *transfer = scheduled(rehearsal, STEP_HOLD);
+    struct transfer *transfer = scheduled(rehearsal, STEP_NOTICE);
     const struct config_cluster *cluster = transfer->source->cluster;
     const struct node *node = map_get(fleet_snapshot(service->fleet, cluster)->nodes,
                                       transfer->node);
@@ -182,7 +182,7 @@ static void who_is_on_the_way_is_counted_once(void **state)
     static const enum transfer_step steps[] = { STEP_DRAIN, STEP_ACQUIRE, STEP_JOIN };
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 71, "");
-    struct transfer *transfer = scheduled(rehearsal, STEP_HOLD);
+    struct transfer *transfer = scheduled(rehearsal, STEP_NOTICE);
 
     (void)state;
     expect_counted(rehearsal, "research-a-east", 9, 0);
@@ -199,7 +199,7 @@ static void who_is_on_the_way_is_counted_once(void **state)
     rehearsal_run(rehearsal, MINUTE_MS);
     transfer = transfer_at(rehearsal, 1);
     assert_non_null(transfer);
-    assert_int_equal(transfer->step, STEP_HOLD);
+    assert_int_equal(transfer->step, STEP_NOTICE);
     expect_counted(rehearsal, "research-a-east", 8, 0);
     runner_withdraw(rehearsal->service->runner, transfer, "test");
     assert_int_equal(transfer->state, TRANSFER_LIVE);

@@ -24,7 +24,7 @@ static void a_reason_is_cut_at_a_character(void **state)
     (void)state;
     rehearsal_run(rehearsal, 2 * MINUTE_MS);
     apply(rehearsal, 10, 10);
-    transfer = run_to(rehearsal, STEP_HOLD);
+    transfer = run_to(rehearsal, STEP_NOTICE);
     assert_non_null(transfer);
     request = json_make("{ss si ss}", "node", transfer->node, "for_s", 60, "reason", reason);
     answer = service_hold(rehearsal->service, request, "anna", &err);
@@ -70,7 +70,7 @@ static void a_name_is_cut_at_a_character(void **state)
     (void)state;
     rehearsal_run(rehearsal, 2 * MINUTE_MS);
     apply(rehearsal, 10, 10);
-    transfer = run_to(rehearsal, STEP_HOLD);
+    transfer = run_to(rehearsal, STEP_NOTICE);
     assert_non_null(transfer);
     add_pod(rehearsal, transfer->node, name);
     rehearsal_run(rehearsal, 2 * HOUR_MS);
@@ -231,7 +231,7 @@ static void what_people_say_is_kept(void **state)
     (void)state;
     rehearsal_run(rehearsal, 2 * MINUTE_MS);
     apply(rehearsal, 10, 10);
-    node = mem_copy_chars(run_to(rehearsal, STEP_HOLD)->node);
+    node = mem_copy_chars(run_to(rehearsal, STEP_NOTICE)->node);
     sweep.node = node;
     for (size_t i = 0; i < COUNT_OF(entries); i++)
         say_all(&sweep, i);
@@ -249,7 +249,7 @@ static void what_servers_say_is_kept(void **state)
     (void)state;
     rehearsal_run(rehearsal, 2 * MINUTE_MS);
     apply(rehearsal, 10, 10);
-    transfer = run_to(rehearsal, STEP_HOLD);
+    transfer = run_to(rehearsal, STEP_NOTICE);
     assert_non_null(transfer);
     for (int i = 0; i < TEXTS; i++) {
         owned(chars) char *name = text_of(i, 253);

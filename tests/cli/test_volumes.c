@@ -19,7 +19,7 @@ static struct transfer *drain_with_claims(struct rehearsal *rehearsal, bool is_d
 
     rehearsal_run(rehearsal, 2 * MINUTE_MS);
     apply(rehearsal, 7, 6);
-    transfer = run_to(rehearsal, STEP_HOLD);
+    transfer = run_to(rehearsal, STEP_NOTICE);
     cluster = sim_cluster(rehearsal->simulator, transfer->source->cluster->name);
     node = map_get(cluster->nodes, transfer->node);
     for (size_t i = 0; i < node->pods.count; i++) {

@@ -106,7 +106,8 @@ static struct kube_node *taint_node(struct rehearsal *rehearsal, const struct tr
 
 static void a_node_that_a_rival_claims_is_left_to_it(void **state)
 {
-    static const enum transfer_step steps[] = { STEP_ANNOUNCE, STEP_HOLD, STEP_DRAIN, STEP_FORCE };
+    static const enum transfer_step steps[] = { STEP_ANNOUNCE, STEP_NOTICE, STEP_DRAIN,
+                                                STEP_FORCE };
     static const char rival[] = "ToBeDeletedByClusterAutoscaler";
 
     (void)state;
@@ -133,7 +134,7 @@ static void a_node_that_a_rival_claims_is_left_to_it(void **state)
    and not only when the node has been emptied. */
 static void a_node_that_may_not_be_moved_any_more_is_emptied_no_further(void **state)
 {
-    static const enum transfer_step steps[] = { STEP_HOLD, STEP_CORDON, STEP_DRAIN, STEP_FORCE };
+    static const enum transfer_step steps[] = { STEP_NOTICE, STEP_CORDON, STEP_DRAIN, STEP_FORCE };
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(steps); i++) {
@@ -160,7 +161,7 @@ static void a_node_that_may_not_be_moved_any_more_is_emptied_no_further(void **s
 /* What an autoscaler may do is no claim: our announcement is the answer to it. */
 static void a_rivals_hint_takes_no_move_back(void **state)
 {
-    static const enum transfer_step steps[] = { STEP_ANNOUNCE, STEP_HOLD, STEP_CORDON };
+    static const enum transfer_step steps[] = { STEP_ANNOUNCE, STEP_NOTICE, STEP_CORDON };
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(steps); i++) {

@@ -75,8 +75,8 @@ static bool asks_to_leave(const struct effect *effect, const struct pod *pod, bo
     return true;
 }
 
-static const struct effect_kind note_it = { EFFECT_ROW("plain_note", STEP_ANNOUNCE, STEP_HOLD, true,
-                                                       EFFECT_GONE, prepare_node, send_node) };
+static const struct effect_kind note_it = { EFFECT_ROW(
+    "plain_note", STEP_ANNOUNCE, STEP_NOTICE, true, EFFECT_GONE, prepare_node, send_node) };
 static const struct effect_kind close_it = { EFFECT_ROW(
     "plain_close", STEP_CORDON, STEP_FORCE, true, EFFECT_GONE, prepare_node, send_node) };
 static const struct effect_kind open_it = { EFFECT_ROW("plain_open", STEP_ANNOUNCE, STEP_FORCE,

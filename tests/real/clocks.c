@@ -98,7 +98,7 @@ static void see_announced(struct watch *watch)
         json_t *row;
 
         json_array_foreach(live, i, row) {
-            if (held < NODES && text_equal(json_text_or(row, "step", ""), "hold"))
+            if (held < NODES && text_equal(json_text_or(row, "step", ""), "notice"))
                 text_copy(watch->leavers[held++].node, sizeof watch->leavers[0].node,
                           json_text_or(row, "node", ""));
         }

@@ -314,7 +314,7 @@ static void tell_transfer(struct listener *to, const struct transfer *transfer)
                 "the node stays: transfer %s goes back", transfer->id);
         return;
     }
-    if (transfer->announced.ms > 0 && transfer->step <= STEP_HOLD &&
+    if (transfer->announced.ms > 0 && transfer->step <= STEP_NOTICE &&
         is_new(book, transfer, TOLD_ANNOUNCED)) {
         add_event(to, transfer, NULL, "DepartureAnnounced")->message = text_format(
             "leaves at %s for pool %s: %s", departure, transfer->target->name, transfer->reason);

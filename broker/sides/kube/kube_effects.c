@@ -234,7 +234,7 @@ static void send_clear_pod(const struct intent *intent)
 
 /* clang-format off */
 const struct effect_kind kube_effect_announce = {
-    EFFECT_ROW("announce", STEP_ANNOUNCE, STEP_HOLD, true, EFFECT_GONE, prepare_announce, send_patch) };
+    EFFECT_ROW("announce", STEP_ANNOUNCE, STEP_NOTICE, true, EFFECT_GONE, prepare_announce, send_patch) };
 const struct effect_kind kube_effect_cordon = {
     EFFECT_ROW("cordon", STEP_CORDON, STEP_FORCE, true, EFFECT_GONE, prepare_cordon, send_patch) };
 const struct effect_kind kube_effect_evict = {

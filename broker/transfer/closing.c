@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Steps announce, hold and cordon: the waits before a node is closed, and before it is emptied.
+ * Steps announce, notice and cordon: the waits before a node is closed, and before it is emptied.
  * The node's side announces and closes it.
  */
 #include "broker/transfer/notice.h"
@@ -35,9 +35,9 @@ static bool move_is_ready(const struct runner *runner, const struct transfer *tr
     for (size_t i = 0; (other = runner_next_of_move(runner, transfer->move, &i));) {
         int count;
 
-        if (other->is_undoing || other->step > STEP_HOLD)
+        if (other->is_undoing || other->step > STEP_NOTICE)
             continue;
-        if (other->step < STEP_HOLD || !notice_is_waived(runner, other, &count))
+        if (other->step < STEP_NOTICE || !notice_is_waived(runner, other, &count))
             return false;
         ready += count;
     }
@@ -94,7 +94,7 @@ enum verdict step_announce(struct runner *runner, struct transfer *transfer)
     return STEP_WAIT;
 }
 
-enum verdict step_hold(struct runner *runner, struct transfer *transfer)
+enum verdict step_notice(struct runner *runner, struct transfer *transfer)
 {
     const struct side_origin *side = side_origin(runner, transfer);
     enum verdict verdict = side->check(runner, transfer);

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random requests, the same ones in each run, signed by sluice and by the vendors' own code."""
+import base64
 import datetime
 import email.utils
 import json
 import random
 import subprocess
 import sys
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import botocore.auth
+import botocore.session
+from awscli.customizations.eks.get_token import STSClientFactory, TokenGenerator
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from oci._vendor.httpsig_cffi.sign import HeaderSigner
@@ -69,13 +72,45 @@ def ask(requests, *arguments):
     return done.stdout.splitlines()
 
 
+def random_keys():
+    return Credentials(word(LETTERS, 16, 24), word(LETTERS + "/+", 40, 40),
+                       word(LETTERS + "/+=", 50, 300) if dice.random() < 0.4 else None)
+
+
+def opened(token):
+    """The URL within a token of EKS; its parameters may have any order."""
+    start, _, text = token.partition(".")
+    url = urlsplit(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode())
+    return [start, text.rstrip("=") == text, url.scheme, url.netloc, url.path,
+            sorted(parse_qsl(url.query, keep_blank_values=True))]
+
+
+def eks():
+    """As `aws eks get-token` makes them: some clients, and many clusters each."""
+    requests, wanted = [], []
+    for _ in range(max(1, count // 500)):
+        keys, region = random_keys(), f"{word('abcdef', 2, 2)}-{word('abcdef', 4, 9)}-1"
+        session = botocore.session.Session()
+        session.set_credentials(keys.access_key, keys.secret_key, keys.token)
+        generator = TokenGenerator(STSClientFactory(session).get_sts_client(region))
+        for _ in range(50):
+            at, cluster = moment(), word(LETTERS + "-_", 1, 100)
+            botocore.auth.get_current_datetime = lambda at=at: at
+            wanted.append(opened(generator.get_token(cluster)))
+            requests.append({
+                "id": keys.access_key, "secret": keys.secret_key, "region": region,
+                "service": "sts", "at_ms": int(at.timestamp() * 1000), "cluster": cluster,
+                "url": f"https://sts.{region}.amazonaws.com",
+                **({"token": keys.token} if keys.token else {})})
+    return requests, [opened(token) for token in ask(requests)], wanted
+
+
 def aws():
     requests, wanted = [], []
     for _ in range(count):
         at = moment()
         botocore.auth.get_current_datetime = lambda at=at: at
-        keys = Credentials(word(LETTERS, 16, 24), word(LETTERS + "/+", 40, 40),
-                           word(LETTERS + "/+=", 50, 300) if dice.random() < 0.4 else None)
+        keys = random_keys()
         service, region = dice.choice(SERVICES), word("abcdefghij-0123456789", 5, 14)
         host = f"{service}.{word('abcdefgh', 3, 8)}.example" + dice.choice(("", "", ":443", ":8443"))
         body = word(LETTERS + STRANGE, 0, 60) if dice.random() < 0.6 else ""
@@ -123,7 +158,8 @@ def oracle():
     return requests, [request.pop("claim") for request in requests], wanted
 
 
-for what, (requests, found, wanted) in (("Signature Version 4", aws()), ("Oracle's", oracle())):
+for what, (requests, found, wanted) in (("Signature Version 4", aws()), ("Oracle's", oracle()),
+                                        ("tokens of EKS", eks())):
     differ = [each for each in zip(requests, found, wanted) if each[1] != each[2]]
     check(f"{what}: {len(requests)} signatures", [len(found), len(differ)], [len(wanted), 0])
     for each in differ[:5]:

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/input/json.h"
 #include "base/memory.h"
-#include "providers/aws/aws_signature.h"
+#include "providers/aws/aws_eks.h"
 #include "providers/oci/oci_signature.h"
 
 #include <stdio.h>
@@ -33,12 +33,38 @@ static struct wall_time time_of(const json_t *request)
     return (struct wall_time){ json_int_or(request, "at_ms", 0) };
 }
 
+static struct aws_keys keys_of(const json_t *request)
+{
+    const char *token = json_text_or(request, "token", NULL);
+
+    return (struct aws_keys){ mem_copy_chars(text_of(request, "id")),
+                              mem_copy_chars(text_of(request, "secret")),
+                              token ? mem_copy_chars(token) : NULL };
+}
+
+static struct aws_scope scope_of(const json_t *request)
+{
+    return (struct aws_scope){ text_of(request, "region"), text_of(request, "service"),
+                               time_of(request) };
+}
+
+static void print_eks(const json_t *request)
+{
+    owned(aws_keys) struct aws_keys keys = keys_of(request);
+    const struct aws_scope scope = scope_of(request);
+    struct error err = { 0 };
+    owned(chars) char *token = aws_eks_token(&keys, &scope, text_of(request, "url"),
+                                             text_of(request, "cluster"), &err);
+
+    if (!token)
+        fail(&err);
+    puts(token);
+}
+
 static void print_aws(const json_t *request)
 {
-    owned(aws_keys) struct aws_keys keys = { mem_copy_chars(text_of(request, "id")),
-                                             mem_copy_chars(text_of(request, "secret")), NULL };
-    const struct aws_scope scope = { text_of(request, "region"), text_of(request, "service"),
-                                     time_of(request) };
+    owned(aws_keys) struct aws_keys keys = keys_of(request);
+    const struct aws_scope scope = scope_of(request);
     const char *body = text_of(request, "body");
     struct http_header headers[AWS_HEADERS_MAX];
     struct aws_request signed_one = { .method = text_of(request, "method"),
@@ -109,6 +135,8 @@ int main(int argc, char **argv)
             fail(&err);
         if (key)
             print_oci(request, key->chars);
+        else if (json_at(request, "cluster"))
+            print_eks(request);
         else
             print_aws(request);
     }

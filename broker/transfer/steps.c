@@ -27,11 +27,11 @@ const struct step transfer_steps[STEP_COUNT] = {
     [STEP_CLEAR]     = { "clear",     step_clear,     10 * MINUTE_MS, LATE_NEXT,     NULL,
                          "removes the pods and the Node object that are left" },
     [STEP_ACQUIRE]   = { "acquire",   step_acquire,   45 * MINUTE_MS, LATE_BACK,     NULL,
-                         "the target pool grows by our machine" },
+                         "the cloud makes a machine in the target pool" },
     [STEP_JOIN]      = { "join",      step_join,      0,              LATE_BACK,     NULL,
                          "waits for the Node, Ready, with all its GPUs; lifts the start-up taint" },
     [STEP_HAND_OVER] = { "hand over", step_hand_over, 10 * MINUTE_MS, LATE_NEXT,     NULL,
-                         "sees the node serve once more; lead time written" },
+                         "sees once more that the node serves; stores the lead time" },
 };
 /* clang-format on */
 

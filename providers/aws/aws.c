@@ -7,6 +7,7 @@
 #include "providers/aws/aws.h"
 
 #include "base/text.h"
+#include "providers/aws/aws_errors.h"
 #include "providers/aws/aws_machine.h"
 #include "providers/aws/aws_task.h"
 
@@ -163,5 +164,6 @@ const struct provider_kind aws_kind = {
     .inspect = aws_inspect,
     .actions = aws_actions,
     .action_count = AWS_ACTION_COUNT,
+    .refusal = aws_refusal,
     .read_provider_id = aws_read_provider_id,
 };

@@ -180,3 +180,11 @@ int aws_error_of(const struct aws_refusal *refusal, struct error *err)
         error_because(err, row->cause);
     return refusal->status > 0 ? error_context(err, "%d", refusal->status) : -1;
 }
+
+bool aws_refusal(size_t at, struct provider_refusal *ret)
+{
+    if (at >= COUNT_OF(rows))
+        return false;
+    *ret = (struct provider_refusal){ rows[at].code, { rows[at].message, NULL }, rows[at].kind };
+    return true;
+}

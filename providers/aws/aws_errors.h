@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "providers/common/provider.h"
 
 #include <stdbool.h>
 
@@ -29,3 +30,6 @@ bool aws_error_is_of_keys(const char *code);
 
 /* Always -1. */
 int aws_error_of(const struct aws_refusal *refusal, struct error *err);
+
+/* As struct provider_kind has it. */
+bool aws_refusal(size_t at, struct provider_refusal *ret);

@@ -6,6 +6,7 @@
 #include "base/input/json.h"
 #include "base/url.h"
 #include "providers/azure/azure_call.h"
+#include "providers/azure/azure_errors.h"
 
 #include <string.h>
 
@@ -272,5 +273,6 @@ const struct provider_kind azure_kind = {
     .inspect = azure_inspect,
     .actions = azure_actions,
     .action_count = COUNT_OF(azure_actions),
+    .refusal = azure_refusal,
     .read_provider_id = azure_read_provider_id,
 };

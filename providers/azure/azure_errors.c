@@ -229,3 +229,11 @@ void azure_error_of_operation(const json_t *details, struct error *ret_trouble)
     if (ret_trouble->kind != ERROR_DENIED && ret_trouble->kind != ERROR_INVALID)
         ret_trouble->kind = ERROR_NO_CAPACITY;
 }
+
+bool azure_refusal(size_t at, struct provider_refusal *ret)
+{
+    if (at >= COUNT_OF(rows))
+        return false;
+    *ret = (struct provider_refusal){ rows[at].code, { rows[at].message, NULL }, rows[at].kind };
+    return true;
+}

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "providers/common/provider.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -29,3 +30,6 @@ int azure_error_of_answer(const struct azure_answer *answer, struct error *err)
    does not try again by itself, so ERROR_NO_CAPACITY is the kind of each reason that no person must
    remove.  details NULL: it gave no reason. */
 void azure_error_of_operation(const json_t *details, struct error *ret_trouble);
+
+/* As struct provider_kind has it. */
+bool azure_refusal(size_t at, struct provider_refusal *ret);

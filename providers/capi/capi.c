@@ -9,6 +9,7 @@
 #include "clusters/kube/kube_config.h"
 #include "clusters/kube/served.h"
 #include "providers/capi/capi_call.h"
+#include "providers/capi/capi_machine.h"
 #include "providers/capi/capi_verbs.h"
 
 #include <string.h>
@@ -149,5 +150,6 @@ const struct provider_kind capi_kind = {
     .inspect = capi_inspect,
     .actions = capi_actions,
     .action_count = CAPI_ACTION_COUNT,
+    .refusal = capi_refusal,
     .read_provider_id = capi_read_provider_id,
 };

@@ -168,3 +168,13 @@ const char *capi_annotation(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(json_at(object, "metadata/annotations"), key));
 }
+
+bool capi_refusal(size_t at, struct provider_refusal *ret)
+{
+    if (at >= COUNT_OF(known_troubles))
+        return false;
+    *ret = (struct provider_refusal){ NULL,
+                                      { known_troubles[at].words, NULL },
+                                      known_troubles[at].kind };
+    return true;
+}

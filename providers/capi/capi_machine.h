@@ -27,3 +27,6 @@ const char *capi_mark_of(const json_t *machine);
 /* A label or annotation; NULL: there is none.  (Its key has a slash, so that it is no path.) */
 const char *capi_label(const json_t *object, const char *key);
 const char *capi_annotation(const json_t *object, const char *key);
+
+/* As struct provider_kind has it. */
+bool capi_refusal(size_t at, struct provider_refusal *ret);

@@ -117,6 +117,13 @@ struct provider_action {
     const char *purpose; /* in a few words, for the file of permissions */
 };
 
+/* A row of a kind's table of errors: what the cloud says, and what it means. */
+struct provider_refusal {
+    const char *code;     /* the cloud's; NULL: only the words count */
+    const char *words[2]; /* contained in the message; NULL: any */
+    enum error_kind kind;
+};
+
 /* How the caller recognises the machine that its create() made.  The referee may assume: at most
    one machine carries a key, however often create() is repeated under it. */
 enum provider_identity {
@@ -197,6 +204,10 @@ struct provider_kind {
        this table, and no request is sent that has no row. */
     const struct provider_action *actions;
     size_t action_count;
+
+    /* The row of this number, in the order of the table; false: it has fewer.  For the page of
+       providers. */
+    bool (*refusal)(size_t at, struct provider_refusal *ret);
 
     /* Reads the name of a Node's machine from its provider ID.  False: the ID is of another
        project or zone. ret_claim: how surely the machine is this pool's, more is surer; 0: it is

@@ -352,5 +352,6 @@ const struct provider_kind gcp_kind = {
     .inspect = gcp_inspect_pool,
     .actions = gcp_actions,
     .action_count = GCP_VERB_COUNT,
+    .refusal = gcp_refusal,
     .read_provider_id = gcp_read_provider_id,
 };

@@ -200,3 +200,13 @@ void gcp_error_of_attempt(const json_t *instance, struct error *ret_trouble)
     *ret_trouble = (struct error){ 0 };
     judge_list(json_at(instance, "lastAttempt/errors/errors"), 0, ret_trouble);
 }
+
+bool gcp_refusal(size_t at, struct provider_refusal *ret)
+{
+    if (at >= COUNT_OF(rows))
+        return false;
+    *ret = (struct provider_refusal){ rows[at].code,
+                                      { rows[at].message, rows[at].message_too },
+                                      rows[at].kind };
+    return true;
+}

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "providers/common/provider.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -30,3 +31,6 @@ int gcp_error_of_answer(const struct gcp_answer *answer, struct error *err)
 
 /* The error of a managed instance's last attempt; ERROR_NONE when it has none. */
 void gcp_error_of_attempt(const json_t *instance, struct error *ret_trouble);
+
+/* As struct provider_kind has it. */
+bool gcp_refusal(size_t at, struct provider_refusal *ret);

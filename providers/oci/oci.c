@@ -13,6 +13,7 @@
 #include "base/url.h"
 #include "providers/common/growth.h"
 #include "providers/oci/oci_client.h"
+#include "providers/oci/oci_errors.h"
 #include "providers/oci/oci_inspect.h"
 #include "providers/oci/oci_node.h"
 
@@ -401,5 +402,6 @@ const struct provider_kind oci_kind = {
     .inspect = oci_inspect_pool,
     .actions = oci_actions,
     .action_count = OCI_VERB_COUNT,
+    .refusal = oci_refusal,
     .read_provider_id = oci_read_provider_id,
 };

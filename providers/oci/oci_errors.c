@@ -102,3 +102,11 @@ void oci_error_of_node(const json_t *node, struct error *ret_trouble)
         judge(0, json_text_or(said, "code", ""), json_text_or(said, "message", "(no text)"),
               ret_trouble);
 }
+
+bool oci_refusal(size_t at, struct provider_refusal *ret)
+{
+    if (at >= COUNT_OF(rows))
+        return false;
+    *ret = (struct provider_refusal){ rows[at].code, { rows[at].message, NULL }, rows[at].kind };
+    return true;
+}

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "providers/common/provider.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -25,3 +26,6 @@ int oci_error_of_answer(const struct oci_said *said, struct error *err)
 
 /* The nodeError of a node; ERROR_NONE when it has none. */
 void oci_error_of_node(const json_t *node, struct error *ret_trouble);
+
+/* As struct provider_kind has it. */
+bool oci_refusal(size_t at, struct provider_refusal *ret);

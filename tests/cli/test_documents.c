@@ -1,15 +1,13 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The documents hold tables that are made from the code's own tables.  A difference fails;
- * SLUICE_ACCEPT_GOLDENS=1 writes the present ones between the marks.
+ * The documents hold tables that are made from the code's own tables.
  */
 #include "broker/config/config.h"
 #include "broker/transfer/steps.h"
 #include "tests/cli/said.h"
+#include "tests/support/document.h"
 #include "tests/support/folder.h"
-
-#include <stdlib.h>
 
 enum { DOCUMENT_LIMIT = 1 << 20 };
 
@@ -75,33 +73,6 @@ static const struct {
     { "windows/ENGINES.md", "wait", add_wait },
 };
 
-static void check_table(const char *path, const char *name, const char *want)
-{
-    struct error err = { 0 };
-    owned(text) struct text *document = file_read(path, DOCUMENT_LIMIT, &err);
-    owned(chars) char *mark = text_format("<!-- generated: %s -->\n", name);
-    owned(text) struct text *next = text_new(DOCUMENT_LIMIT);
-    char *begin;
-    char *end;
-
-    if (!document)
-        fail_msg("%s", err.text);
-    begin = strstr(document->chars, mark);
-    end = begin ? strstr(begin, "<!-- end -->") : NULL;
-    if (!end)
-        fail_msg("%s has no marks for %s", path, name);
-    begin += strlen(mark);
-    if ((size_t)(end - begin) == strlen(want) && memcmp(begin, want, strlen(want)) == 0)
-        return;
-    if (!getenv("SLUICE_ACCEPT_GOLDENS"))
-        fail_msg("%s: the table %s is not what the code says; tools/accept_goldens writes it", path,
-                 name);
-    text_add_bytes(next, document->chars, (size_t)(begin - document->chars));
-    text_add(next, "%s%s", want, end);
-    if (file_write(path, next->chars, next->length, 0644, &err) < 0)
-        fail_msg("%s", err.text);
-}
-
 static void documents_say_what_the_code_says(void **state)
 {
     (void)state;
@@ -109,7 +80,7 @@ static void documents_say_what_the_code_says(void **state)
         owned(text) struct text *want = text_new(DOCUMENT_LIMIT);
 
         tables[i].add(want);
-        check_table(tables[i].path, tables[i].name, want->chars);
+        document_check(tables[i].path, tables[i].name, want->chars);
     }
 }
 

@@ -34,7 +34,7 @@ int main(void)
     for (size_t i = 0; i < COUNT_OF(tables); i++)
         for (const struct contract_case *of = tables[i]; of->name; of++)
             for (size_t k = 0; k < contract_kind_count; k++) {
-                require(count < COUNT_OF(tests));
+                require(count + 1 < COUNT_OF(tests));
                 plays[count] = (struct play){ .of = of, .kind = &contract_kinds[k] };
                 text_print(plays[count].name, sizeof plays[count].name, "%s: %s", of->name,
                            contract_kinds[k].name);
@@ -42,5 +42,6 @@ int main(void)
                                                     &plays[count] };
                 count++;
             }
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(contract_check_page);
     return _cmocka_run_group_tests("contract", tests, count, NULL, NULL);
 }

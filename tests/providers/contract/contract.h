@@ -36,6 +36,13 @@ enum contract_ids {
     IDS_OF_OTHERS, /* the cloud below names it: lists have the ID, but it names no machine */
 };
 
+/* When the caller learns which machine an order brought. */
+enum contract_naming {
+    NAMES_BY_KEY,    /* before: the name follows from the request key */
+    NAMES_IN_ANSWER, /* create() answers it */
+    NAMES_LATER,     /* from the list: one that was not there before */
+};
+
 /* A kind, and one way to use it.  What a kind cannot do is a column here, and each case checks that
    the kind does what the column says. */
 struct contract_kind {
@@ -54,6 +61,13 @@ struct contract_kind {
     const char *create;
     const char *removes[2]; /* all writes of a removal, in their order */
 
+    /* For the page. */
+    const char *zone;  /* what pins the zone of a new machine */
+    const char *token; /* by what the cloud knows a repeat, or another writer */
+
+    const char
+        *zone_trap; /* as pool_traps or traps, of a pool in two zones; NULL: no pool can be */
+    enum contract_naming names;
     enum contract_want want;
     enum contract_healing heals;
     enum contract_ids ids;
@@ -172,3 +186,6 @@ struct contract_case {
 extern const struct contract_case contract_orders[];
 extern const struct contract_case contract_capacity[];
 extern const struct contract_case contract_rivals[];
+
+/* The matrix of providers/README.md is what the table of kinds says. */
+void contract_check_page(void **state);

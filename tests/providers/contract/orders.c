@@ -7,18 +7,23 @@
 #include "base/text.h"
 #include "tests/providers/contract/contract.h"
 
+#include <string.h>
+
 static void a_machine_comes_and_goes(const struct contract_kind *kind)
 {
     struct contract it;
-    char name[INSTANCE_NAME_SIZE];
+    char name[INSTANCE_NAME_SIZE], answered[sizeof it.operation];
 
     contract_open(&it, kind, 2, "");
     struct contract_order order = contract_order(1);
 
     assert_int_equal(contract_carry_out(&it, contract_create_once, &order), ERROR_NONE);
+    text_copy(answered, sizeof answered, it.operation);
     contract_expect_size(&it, 3);
     assert_non_null(contract_new_machine(&it));
     text_copy(name, sizeof name, contract_new_machine(&it)->name);
+    assert_int_equal(kind->kind->identity == IDENTITY_BY_KEY, kind->names == NAMES_BY_KEY);
+    assert_int_equal(text_equal(answered, name), kind->names == NAMES_IN_ANSWER);
     assert_string_not_equal(contract_new_machine(&it)->provider_id, "");
     if (provider_can_look(it.provider)) {
         assert_int_equal(contract_look(&it, name), ERROR_NONE);
@@ -218,6 +223,23 @@ static void a_safe_pool_is_told_from_a_trap(const struct contract_kind *kind)
     contract_close(&it);
 }
 
+/* A new machine could come to a zone that its reservation does not have. */
+static void a_pool_of_two_zones_is_told(const struct contract_kind *kind)
+{
+    bool is_line = kind->zone_trap && strchr(kind->zone_trap, '\n');
+    struct contract it;
+
+    if (!kind->zone_trap)
+        return;
+    if (is_line)
+        contract_open(&it, kind, 2, kind->zone_trap);
+    else
+        contract_open_with(&it, kind, 2, kind->zone_trap);
+    assert_int_equal(contract_inspect(&it), ERROR_NONE);
+    assert_true(it.wrong > 0);
+    contract_close(&it);
+}
+
 static void count_call(void *context, const char *operation, const struct error *err)
 {
     (void)operation;
@@ -269,6 +291,7 @@ const struct contract_case contract_orders[] = {
     { "a_read_that_fails_is_no_list", a_read_that_fails_is_no_list },
     { "permissions_that_lack_change_nothing", permissions_that_lack_change_nothing },
     { "a_safe_pool_is_told_from_a_trap", a_safe_pool_is_told_from_a_trap },
+    { "a_pool_of_two_zones_is_told", a_pool_of_two_zones_is_told },
     { "nothing_comes_after_a_close", nothing_comes_after_a_close },
     { NULL, NULL },
 };

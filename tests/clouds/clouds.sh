@@ -63,11 +63,11 @@ await_port() {
     fail "nothing listens on port $2"
 }
 
-# start_simulator WORLD_FILE: with sluice.yaml of the folder; sets $url.
+# start_simulator WORLD_FILE [CONFIG_FILE]: with sluice.yaml of the folder if none is given; sets $url.
 start_simulator() {
-    local port log=$1.log
-    : >"$log"
-    "$clouds_build/sluice-simulator" --config "$clouds_folder/sluice.yaml" --world "$1" >"$log" 2>&1 &
+    local port config=${2:-$clouds_folder/sluice.yaml} log
+    log=$(mktemp "$clouds_folder/log-XXXXXX")
+    "$clouds_build/sluice-simulator" --config "$config" --world "$1" >"$log" 2>&1 &
     clouds_servers+=($!)
     until grep -q '^listening on ' "$log"; do
         kill -0 $! 2>/dev/null || { cat "$log" >&2; fail "the simulator does not start"; }

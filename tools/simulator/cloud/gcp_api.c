@@ -363,6 +363,9 @@ static void answer_at(struct sim_call *call, size_t at)
     else if (count == 6 && text_equal(items[0], "computeMetadata") &&
              text_equal(items[2], "instance") && text_equal(items[5], "token"))
         sim_gcp_metadata_token(call);
+    else if (count == 5 && text_equal(items[0], "computeMetadata") &&
+             text_equal(items[2], "instance"))
+        sim_gcp_metadata_account(call);
     else if (count > 2 && text_equal(items[0], "compute") && text_equal(items[1], "v1"))
         answer_compute(call, at + 2);
     else

@@ -18,6 +18,7 @@ void sim_gcp_token(struct sim_call *call);
 void sim_gcp_federate(struct sim_call *call);
 void sim_gcp_impersonate(struct sim_call *call, const char *account);
 void sim_gcp_metadata_token(struct sim_call *call);
+void sim_gcp_metadata_account(struct sim_call *call);
 void sim_gcp_delete_instances(struct sim_call *call, struct pool *pool);
 void sim_gcp_create_instances(struct sim_call *call, struct pool *pool);
 void sim_gcp_get_operation(struct sim_call *call, const char *zone, const char *name);

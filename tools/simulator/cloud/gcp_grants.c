@@ -264,6 +264,12 @@ static bool is_whole_word(const char *text, const char *word)
            (found[strlen(word)] == '\0' || !strchr(letters, found[strlen(word)]));
 }
 
+/* Of a token that only asks for another account's, less is enough. */
+static bool is_scope(const char *said)
+{
+    return text_equal(said, scope) || text_equal(said, "https://www.googleapis.com/auth/iam");
+}
+
 /* The subject is compared with the file that the credentials name, if they name one. */
 static const char *wrong_subject(const struct form *form, const json_t *truth)
 {
@@ -273,7 +279,7 @@ static const char *wrong_subject(const struct form *form, const json_t *truth)
 
     if (!text_equal(value_of(form, "requested_token_type"),
                     "urn:ietf:params:oauth:token-type:access_token") ||
-        !text_equal(value_of(form, "scope"), scope))
+        !is_scope(value_of(form, "scope")))
         return "requested_token_type or scope is not known";
     if (!is_as(truth, "audience", value_of(form, "audience")) ||
         !is_as(truth, "subject_token_type", value_of(form, "subject_token_type")))
@@ -321,7 +327,8 @@ void sim_gcp_impersonate(struct sim_call *call, const char *account)
     digits = text_format("%.*s", (int)strcspn(life, "s"), life);
     if (call->request->method != HTTP_POST || !strstr(account, ":generateAccessToken"))
         sim_gcp_error(call->answer, 404, "notFound", "no such method");
-    else if (json_object_size(body) != 2 || !text_to_int(digits, 1, 43200, &life_s) ||
+    else if (json_object_size(body) != (json_object_get(body, "delegates") ? 3 : 2) ||
+             !text_to_int(digits, 1, 43200, &life_s) ||
              !text_equal(json_string_value(json_array_get(json_at(body, "scope"), 0)), scope))
         sim_gcp_error(call->answer, 400, "badRequest", "Request contains an invalid argument.");
     else

@@ -70,26 +70,48 @@ void sim_gcp_grant_until(struct sim_call *call, int64_t life_ms)
                               sim_time(call->sim, token->ends_ms, ends)));
 }
 
-/* The metadata server hands out the same token until it is nearly over. */
-void sim_gcp_metadata_token(struct sim_call *call)
+/* False: answered. */
+static bool is_metadata(struct sim_call *call)
 {
     const char *flavor = http_header_find(call->request->headers, call->request->header_count,
                                           "Metadata-Flavor");
-    struct token *latest = NULL;
-    void *value;
 
     call->verb = "token";
     if (sim_call_fault(call))
+        return false;
+    if (text_equal(flavor, "Google") && call->request->method == HTTP_GET)
+        return true;
+    sim_gcp_error(call->answer, 403, "forbidden", "Missing Metadata-Flavor:Google header");
+    return false;
+}
+
+static void answer_metadata(struct sim_call *call, json_t *body)
+{
+    sim_answer_json(call->answer, 200, body);
+    call->answer->headers[call->answer->header_count++] = (struct http_header){ "Metadata-Flavor",
+                                                                                "Google" };
+}
+
+/* Google's own clients ask whose token it will be. */
+void sim_gcp_metadata_account(struct sim_call *call)
+{
+    if (is_metadata(call))
+        answer_metadata(call, json_make("{s:[s], s:s, s:[s]}", "aliases", "default", "email",
+                                        "sluice@simulated.iam.gserviceaccount.com", "scopes",
+                                        "https://www.googleapis.com/auth/cloud-platform"));
+}
+
+/* The metadata server hands out the same token until it is nearly over. */
+void sim_gcp_metadata_token(struct sim_call *call)
+{
+    struct token *latest = NULL;
+    void *value;
+
+    if (!is_metadata(call))
         return;
-    if (!text_equal(flavor, "Google") || call->request->method != HTTP_GET) {
-        sim_gcp_error(call->answer, 403, "forbidden", "Missing Metadata-Flavor:Google header");
-        return;
-    }
     for (size_t i = 0; map_next(call->sim->tokens, &i, NULL, &value);)
         latest = value;
     if (!latest || latest->ends_ms - sim_now(call->sim) < TOKEN_EARLY_MS)
         latest = issue(call->sim, TOKEN_MS);
-    sim_answer_json(call->answer, 200, token_body(call->sim, latest));
-    call->answer->headers[call->answer->header_count++] = (struct http_header){ "Metadata-Flavor",
-                                                                                "Google" };
+    answer_metadata(call, token_body(call->sim, latest));
 }

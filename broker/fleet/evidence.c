@@ -35,6 +35,7 @@ void evidence_init(struct listing *listing)
 {
     listing->ending = map_new(mem_free);
     listing->with_node = map_new(mem_free);
+    listing->by_id = map_new(mem_free);
     listing->review = timer_new(listing->fleet->world->loop, review, listing);
 }
 
@@ -42,6 +43,7 @@ void evidence_clear(struct listing *listing)
 {
     map_free(listing->ending);
     map_free(listing->with_node);
+    map_free(listing->by_id);
     map_free(listing->by_nodes);
     timer_free(listing->review);
 }
@@ -65,12 +67,31 @@ static void forget(struct map *moments, int64_t before_ms)
             map_remove(moments, name);
 }
 
-/* Whether the Node's machine may be of this pool; its name, and how surely its ID shows this. */
+static void add_ids(const struct map *instances, struct map *ids)
+{
+    void *value;
+
+    for (size_t i = 0; map_next(instances, &i, NULL, &value);) {
+        const struct instance *instance = value;
+
+        if (instance->provider_id[0] != '\0')
+            map_set(ids, instance->provider_id, mem_copy_chars(instance->name));
+    }
+}
+
+/* Whether the Node's machine may be of this pool; its name, and how surely its ID shows this.  With
+   Cluster API the ID does not name the machine: only a list does. */
 static bool read_id(const struct listing *listing, const struct node *node,
                     char ret_name[INSTANCE_NAME_SIZE], size_t *ret_claim)
 {
-    return provider_read_id(listing->provider, listing->pool.config->own.settings,
-                            node->provider_id, ret_name, ret_claim);
+    const char *name;
+
+    if (provider_read_id(listing->provider, listing->pool.config->own.settings, node->provider_id,
+                         ret_name, ret_claim))
+        return true;
+    name = map_get(listing->by_id, node->provider_id);
+    *ret_claim = 0;
+    return name && text_copy(ret_name, INSTANCE_NAME_SIZE, name);
 }
 
 /* Whether another pool of the cluster has the machine, or a more specific claim to it. */
@@ -287,5 +308,8 @@ void evidence_of_list(struct listing *listing, const struct map *before)
             map_remove(listing->ending, name);
     }
     forget(listing->ending, now - ENDING_MS);
+    map_clear(listing->by_id);
+    add_ids(before, listing->by_id);
+    add_ids(listing->pool.instances, listing->by_id);
     compare(listing, before);
 }

@@ -24,6 +24,7 @@ struct listing {
     struct map *ending;    /* name -> struct moment: machines that the cloud was deleting */
     struct map *with_node; /* name -> struct moment: machines that had a Node */
     struct map *sightings; /* name -> struct sighting */
+    struct map *by_id;     /* provider ID -> name: machines of this list and the one before */
     struct map *by_nodes;  /* name -> provider ID: machines as the cluster's Nodes have them */
     int64_t by_nodes_ms;   /* when that was made; 0: never */
     struct timer *review;  /* compares list and Nodes once more */

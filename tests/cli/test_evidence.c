@@ -4,6 +4,7 @@
  * A pool's list against its cluster's Nodes: what really happened to a machine
  * is believed in bounded time, and a contradiction is not, as long as it lasts.
  */
+#include "tests/cli/clouds.h"
 #include "tests/cli/stepwise.h"
 
 static const char PROD[] = "prod-a-east";
@@ -100,6 +101,35 @@ static void a_contradiction_lasts_as_long_as_it_is_one(void **state)
     assert_string_equal(doubt_of(rehearsal, PROD), "");
 }
 
+/* On each cloud: whatever its provider IDs tell, a machine whose Node serves is not gone because a
+   list lacks it. */
+static void a_list_is_held_against_the_nodes_of_each_cloud(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(test_clouds); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(chars) char *world = text_format("seed: 11\n%s", small_machines);
+        owned(chars) char *config = cloud_config(&test_clouds[i]);
+
+        print_message("%s\n", test_clouds[i].name);
+        cloud_write_accounts(folder);
+        owned(rehearsal) struct rehearsal *rehearsal = world_start(folder, config, world, 6, 11);
+
+        rehearsal_run(rehearsal, MINUTE_MS);
+        apply(rehearsal, 6, 6);
+        rehearsal_run(rehearsal, 5 * MINUTE_MS);
+        simulator_lie(rehearsal->simulator,
+                      &(struct list_lie){
+                          .list = "machines", .of = PROD, .kind = "some", .for_ms = HOUR_MS });
+        rehearsal_run(rehearsal, 30 * MINUTE_MS);
+        assert_non_null(strstr(doubt_of(rehearsal, PROD), "its list lacks 2 machines"));
+        assert_int_equal(nodes_of(rehearsal, PROD), 6);
+        rehearsal_run(rehearsal, HOUR_MS);
+        assert_string_equal(doubt_of(rehearsal, PROD), "");
+        assert_int_equal(rehearsal_violations(rehearsal), 0);
+    }
+}
+
 /* Half of the Nodes vanish while their machines run: a lie, until it has lasted
  * too long for one. */
 static void nodes_that_vanish_are_missed_for_a_time(void **state)
@@ -150,6 +180,7 @@ int main(void)
         cmocka_unit_test(a_machine_that_is_deleted_is_gone),
         cmocka_unit_test(a_node_that_is_not_heard_proves_nothing),
         cmocka_unit_test(a_contradiction_lasts_as_long_as_it_is_one),
+        cmocka_unit_test(a_list_is_held_against_the_nodes_of_each_cloud),
         cmocka_unit_test(nodes_that_vanish_are_missed_for_a_time),
         cmocka_unit_test(an_order_is_taken_back_before_the_next),
     };

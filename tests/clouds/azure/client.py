@@ -4,6 +4,7 @@ deletes one by its name, grows a pool by one, waits for both operations, and rea
 class.  Azure's clients speak TLS only, so a small proxy stands before the simulator."""
 import http.client
 import logging
+import os
 import ssl
 import sys
 import threading
@@ -12,7 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from azure.core import MatchConditions
 from azure.core.exceptions import (ClientAuthenticationError, HttpResponseError,
                                    ResourceModifiedError, ResourceNotFoundError)
-from azure.identity import ClientSecretCredential
+from azure.identity import (ClientSecretCredential, ManagedIdentityCredential,
+                            WorkloadIdentityCredential)
 from azure.mgmt.containerservice import ContainerServiceClient
 
 from checks import check, end, refusal
@@ -55,9 +57,9 @@ def proxy(url):
     return f"https://127.0.0.1:{server.server_port}"
 
 
-def connect(address, secret="secret"):
-    credential = ClientSecretCredential("t-1", "client", secret, authority=address,
-                                        disable_instance_discovery=True)
+def connect(address, secret="secret", credential=None):
+    credential = credential or ClientSecretCredential(
+        "t-1", "client", secret, authority=address, disable_instance_discovery=True)
     return ContainerServiceClient(
         credential, "s-1", base_url=address, polling_interval=1, retry_total=0,
         credential_scopes=["https://management.azure.com/.default"])
@@ -139,6 +141,23 @@ check("throttled", [429, "TooManyRequests"] in refusals, True)
 check("validation", refusal(HttpResponseError, grow, by=2000).status_code, 400)
 check("a wrong secret", "AADSTS7000215" in str(refusal(
     ClientAuthenticationError, connect(server, "wrong").agent_pools.get, *AT, "gpu")), True)
+
+token_file = folder + "/assertion"
+for what, assertion in (("a workload", "a.b.c"), ("an assertion that has ended", "expired")):
+    with open(token_file, "w", encoding="ascii") as file:
+        file.write(assertion)
+    workload = connect(server, credential=WorkloadIdentityCredential(
+        tenant_id="t-1", client_id="client", token_file_path=token_file, authority=server,
+        disable_instance_discovery=True))
+    if assertion == "expired":
+        check(what, "AADSTS700024" in str(refusal(ClientAuthenticationError,
+                                                  workload.agent_pools.get, *AT, "gpu")), True)
+    else:
+        check(what, workload.agent_pools.get(*AT, "gpu").name, "gpu")
+# Where the client looks for a machine's identity; the simulator has it below its folder.
+os.environ["AZURE_POD_IDENTITY_AUTHORITY_HOST"] = server
+check("a machine's identity", connect(server, credential=ManagedIdentityCredential())
+      .agent_pools.get(*AT, "gpu").name, "gpu")
 
 # Two operations at once; then one more machine than there is room for.
 first = begin(by=2)

@@ -49,6 +49,7 @@ static void aws_close(struct provider *provider)
         aws_task_free(aws->first);
     growth_free(aws->growth);
     map_free(aws->memories);
+    map_free(aws->asked);
     aws_login_free(aws->login);
     mem_free(aws);
 }
@@ -73,6 +74,7 @@ static struct provider *aws_open(struct world *world, const struct provider_acco
     };
     aws->growth = growth_new();
     aws->memories = map_new(mem_free);
+    aws->asked = map_new(NULL);
     return &aws->provider;
 }
 

@@ -97,7 +97,33 @@ static void terminate(struct aws_task *task)
     owned(chars) char *form = url_format("&InstanceId=%s&ShouldDecrementDesiredCapacity=true",
                                          task->instance);
 
+    map_set(task->aws->asked, task->instance, task->aws);
     aws_task_ask(task, AWS_TERMINATE, form, on_terminated);
+}
+
+/* Of an instance whose termination was sent before: what the group says of it may be old, and a
+   second termination would shrink the group twice. */
+static void on_asked_before(struct aws_task *task, const struct aws_reply *reply,
+                            const struct error *err)
+{
+    struct instance instance = { 0 };
+    struct error why = { 0 };
+    int found = 0;
+
+    if (err && err->kind != ERROR_NOT_FOUND) {
+        aws_task_fail(task, err);
+        return;
+    }
+    if (!err)
+        found = aws_machine_read(reply->xml, task->instance, &instance, &why);
+    if (found < 0)
+        aws_task_fail(task, &why);
+    else if (found == 0)
+        fail_with(task, ERROR_NOT_FOUND, "the instance is gone");
+    else if (instance.state == INSTANCE_DELETING)
+        aws_task_done(task, "");
+    else
+        terminate(task);
 }
 
 static void on_read_for_remove(struct aws_task *task, const struct aws_reply *reply,
@@ -123,6 +149,10 @@ static void on_read_for_remove(struct aws_task *task, const struct aws_reply *re
         fail_with(task, ERROR_DENIED, "its process Terminate is suspended: resume it");
     } else if (task->group.desired <= task->group.least) {
         fail_with(task, ERROR_DENIED, "it has its minimum size: lower MinSize");
+    } else if (map_get(task->aws->asked, task->instance)) {
+        owned(chars) char *form = url_format("&InstanceId.1=%s", task->instance);
+
+        aws_task_ask(task, AWS_DESCRIBE_INSTANCES, form, on_asked_before);
     } else {
         terminate(task);
     }

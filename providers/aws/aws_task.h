@@ -21,6 +21,7 @@ struct aws {
     struct aws_caller caller;
     struct growth *growth;
     struct map *memories; /* name of a group -> struct aws_memory */
+    struct map *asked;    /* instances whose termination was sent by this process */
     struct aws_task *first;
 };
 

@@ -56,6 +56,8 @@ const struct contract_kind contract_kinds[] = {
       .kind = &gcp_kind,
       .account = "{endpoint: 'http://127.0.0.1:1/gcp', metadata: 'http://127.0.0.1:1/gcp'}",
       .pool = "{project: p, group: g-lab}",
+      .pool_traps = "gcp: {group: '{\"status\":{\"autoscaler\":\"a\"},"
+                    "\"autoHealingPolicies\":[{}]}'}",
       .list = "list_instances",
       .create = "create_instances",
       .removes = { "delete_instances" },

@@ -25,6 +25,8 @@ static void a_machine_comes_and_goes(const struct contract_kind *kind)
     assert_int_equal(kind->kind->identity == IDENTITY_BY_KEY, kind->names == NAMES_BY_KEY);
     assert_int_equal(text_equal(answered, name), kind->names == NAMES_IN_ANSWER);
     assert_string_not_equal(contract_new_machine(&it)->provider_id, "");
+    if (contract_new_machine(&it)->zone[0] != '\0')
+        assert_string_equal(contract_new_machine(&it)->zone, "us-east-1a");
     if (provider_can_look(it.provider)) {
         assert_int_equal(contract_look(&it, name), ERROR_NONE);
         assert_true(it.is_seen);

@@ -24,6 +24,29 @@ static void a_list_that_lags_orders_no_second(const struct contract_kind *kind)
     contract_close(&it);
 }
 
+/* For minutes the list shows the machine that was removed, as it was.  A repeated removal shrinks
+   the pool no second time. */
+static void a_list_that_lags_removes_no_second(const struct contract_kind *kind)
+{
+    struct contract it;
+    enum error_kind answer;
+
+    contract_open(&it, kind, 3,
+                  "lies: [{list: machines, of: pool, kind: old, age: 3m, from: 4m, to: 8m}]\n");
+    struct contract_order order = contract_order_of_removal(&it, 1);
+    struct contract_order again = contract_order_of_removal(&it, 2);
+
+    contract_wait(&it, 4 * MINUTE_MS + SECOND_MS);
+    simulator_fault_next(it.simulator, "lost_answer", kind->removes[0]);
+    answer = contract_carry_out(&it, contract_remove_once, &order);
+    assert_true(answer == ERROR_NONE || answer == ERROR_NOT_FOUND);
+    answer = contract_carry_out(&it, contract_remove_once, &again);
+    assert_true(answer == ERROR_NONE || answer == ERROR_NOT_FOUND);
+    contract_wait(&it, 10 * MINUTE_MS);
+    contract_expect_size(&it, 2);
+    contract_close(&it);
+}
+
 /* The group's healer replaces the machine: it is not the same one, or not the same incarnation. */
 static void a_healed_machine_keeps_the_size(const struct contract_kind *kind)
 {
@@ -110,6 +133,7 @@ static void a_size_that_is_set_back_leaves_nothing_to_cancel(const struct contra
 
 const struct contract_case contract_rivals[] = {
     { "a_list_that_lags_orders_no_second", a_list_that_lags_orders_no_second },
+    { "a_list_that_lags_removes_no_second", a_list_that_lags_removes_no_second },
     { "a_healed_machine_keeps_the_size", a_healed_machine_keeps_the_size },
     { "a_machine_that_the_healer_took_first", a_machine_that_the_healer_took_first },
     { "another_writer_costs_no_machine", another_writer_costs_no_machine },

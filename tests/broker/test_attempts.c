@@ -46,8 +46,8 @@ static void a_pool_is_closed_after_so_many_failures_for_so_long(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct config_guard guard = { .breaker = rows[i].breaker,
                                       .breaker_pause_ms = 30 * MINUTE_MS };
-        struct route route = { .failures = rows[i].failures, .failed = noon };
-        struct wall_time until = route_closed_until(&route, &guard,
+        struct lane lane = { .failures = rows[i].failures, .failed = noon };
+        struct wall_time until = lane_closed_until(&lane, &guard,
                                                     after(rows[i].minutes * MINUTE_MS));
 
         if ((until.ms > 0) != rows[i].is_closed)
@@ -79,8 +79,8 @@ static void waves_grow_by_what_served(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct config_guard guard = { .breaker = 3, .canary = rows[i].canary };
-        struct route route = { .failures = rows[i].failures, .served = rows[i].served };
-        int64_t room = route_room(&route, &guard, 1, rows[i].earlier, rows[i].of_this_wave);
+        struct lane lane = { .failures = rows[i].failures, .served = rows[i].served };
+        int64_t room = lane_room(&lane, &guard, 1, rows[i].earlier, rows[i].of_this_wave);
 
         if (room != (rows[i].room < 0 ? INT64_MAX : rows[i].room))
             fail_msg("row %zu: %lld", i, (long long)room);
@@ -101,8 +101,8 @@ static void the_least_wave_is_one_group(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct config_guard guard = { .canary = true };
-        struct route route = { .served = rows[i].served };
-        int64_t room = route_room(&route, &guard, 4, 0, rows[i].of_this_wave);
+        struct lane lane = { .served = rows[i].served };
+        int64_t room = lane_room(&lane, &guard, 4, 0, rows[i].of_this_wave);
 
         if (room != rows[i].room)
             fail_msg("row %zu: %lld", i, (long long)room);
@@ -185,7 +185,7 @@ static void failures_in_a_row_are_counted_over_a_restart(void **state)
     fail_attempt(&bench, NULL, 0);
     load(&bench);
     assert_int_equal(attempts_allow(bench.attempts, &pools[0], after(MINUTE_MS), &err), 0);
-    assert_int_equal(attempts_route(bench.attempts, &pools[0])->served, 1);
+    assert_int_equal(attempts_lane(bench.attempts, &pools[0])->served, 1);
     close_bench(&bench);
 }
 

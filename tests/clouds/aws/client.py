@@ -141,6 +141,19 @@ def no_machine(base):
             answer["Errors"][0]["ErrorMessage"] in newest.get("StatusMessage", "")]
 
 
+def await_pages(count):
+    """How many pages and machines there are, once EC2 knows the newest ones."""
+    for _ in range(100):
+        pages = list(machines.get_paginator("describe_instances").paginate(
+            PaginationConfig={"PageSize": 5}))
+        found = {each["InstanceId"] for page in pages for one in page["Reservations"]
+                 for each in one["Instances"]}
+        if len(found) == count:
+            break
+        time.sleep(0.1)
+    return [len(pages), len(found)]
+
+
 def reservation_full():
     """The reservation has eight machines, of which two are free."""
     order = {"AutoScalingGroupName": "gpu-asg", "RequestedCapacity": 1,
@@ -282,6 +295,12 @@ def command_line():
 read()
 change()
 reservation_full()
+check("machines of all groups in pages", await_pages(8), [2, 8])
+check("a page that is too short", refused(machines.describe_instances, MaxResults=4),
+      [400, "InvalidParameterValue"])
+check("a page of named machines", refused(machines.describe_instances, MaxResults=5,
+                                          InstanceIds=members()),
+      [400, "InvalidParameterCombination"])
 check("a stock-out", no_machine(empty), [[], "InsufficientInstanceCapacity", True])
 check("a limit of the account", no_machine(limited), [[], "VcpuLimitExceeded", True])
 errors()

@@ -6,7 +6,7 @@
 #include "tools/simulator/cloud/aws_cloud.h"
 #include "tools/simulator/cloud/clouds.h"
 
-enum { LAG_MS = 3 * SECOND_MS, IDS_MAX = 100 };
+enum { LAG_MS = 3 * SECOND_MS, IDS_MAX = 100, PAGE_LEAST = 5, PAGE_MOST = 1000 };
 
 /* Of an attempt to launch. */
 const char *sim_aws_why(enum trouble trouble, const char **ret_code)
@@ -94,28 +94,65 @@ static bool add_by_ids(struct sim_aws_call *aws, struct text *body, bool *ret_ha
     return true;
 }
 
-static void add_by_group(struct sim_aws_call *aws, struct text *body)
+/* A page of all instances that are wanted; the token is the number of those before it. */
+struct page {
+    long long first;
+    long long limit;
+};
+
+/* False: answered. */
+static bool read_page(struct sim_aws_call *aws, bool has_ids, struct page *page)
+{
+    owned(chars) char *token = sim_aws_field(aws, "NextToken");
+    owned(chars) char *most = sim_aws_field(aws, "MaxResults");
+
+    *page = (struct page){ 0, PAGE_MOST };
+    if (most && has_ids)
+        sim_aws_error(aws, 400, "InvalidParameterCombination",
+                      "The parameter instancesSet cannot be used with the parameter maxResults");
+    else if (most && !text_to_int(most, PAGE_LEAST, PAGE_MOST, &page->limit))
+        sim_aws_error(aws, 400, "InvalidParameterValue",
+                      "Value ( %s ) for parameter maxResults is invalid. Expecting a value greater "
+                      "than 5.",
+                      most);
+    else if (token && (!text_starts_with(token, "page:") ||
+                       !text_to_int(token + 5, 0, 1 << 20, &page->first)))
+        sim_aws_error(aws, 400, "InvalidNextToken", "The nextToken value is not valid.");
+    else
+        return true;
+    return false;
+}
+
+/* False: more follow. */
+static bool add_by_group(struct sim_aws_call *aws, struct text *body, const struct page *page)
 {
     owned(chars) char *name = sim_aws_field(aws, "Filter.1.Name");
     owned(chars) char *group = sim_aws_field(aws, "Filter.1.Value.1");
     struct simulator *sim = aws->call->sim;
+    long long at = 0;
 
     for (size_t i = 0; i < sim->pool_count; i++) {
         const struct pool *pool = &sim->pools[i];
 
         if (pool->cloud != &sim_aws || (name && !text_equal(group, pool->plan->group)))
             continue;
-        for (size_t k = 0; k < pool->machines.count; k++)
-            if (find(sim, pool->machines.items[k]->name))
-                add_instance(body, pool->machines.items[k]);
+        for (size_t k = 0; k < pool->machines.count; k++) {
+            if (!find(sim, pool->machines.items[k]->name) || at++ < page->first)
+                continue;
+            if (at > page->first + page->limit)
+                return false;
+            add_instance(body, pool->machines.items[k]);
+        }
     }
+    return true;
 }
 
 void sim_aws_describe_instances(struct sim_aws_call *aws)
 {
     owned(chars) char *filter = sim_aws_field(aws, "Filter.1.Name");
     struct text *body = text_new(64 << 20);
-    bool has_ids;
+    struct page page;
+    bool has_ids, is_last = true;
 
     text_add(body, "    <reservationSet>");
     if (filter && !text_equal(filter, "tag:aws:autoscaling:groupName")) {
@@ -123,13 +160,15 @@ void sim_aws_describe_instances(struct sim_aws_call *aws)
         text_free(body);
         return;
     }
-    if (!add_by_ids(aws, body, &has_ids)) {
+    if (!add_by_ids(aws, body, &has_ids) || !read_page(aws, has_ids, &page)) {
         text_free(body);
         return;
     }
     if (!has_ids)
-        add_by_group(aws, body);
+        is_last = add_by_group(aws, body, &page);
     text_add(body, "</reservationSet>\n");
+    if (!is_last)
+        text_add(body, "    <nextToken>page:%lld</nextToken>\n", page.first + page.limit);
     sim_aws_answer(aws, "DescribeInstances", body);
 }
 

@@ -300,6 +300,21 @@ static void a_cancel_that_is_not_next_plans_again(void **state)
     growth_free(growth);
 }
 
+/* Its number was reached before it was sent: by another writer, so that it is not done. */
+static void a_cancel_is_not_done_by_another_writer(void **state)
+{
+    struct growth *growth = growth_new();
+    struct order a;
+    int64_t wanted = 0;
+
+    (void)state;
+    order_new(&a, "a");
+    assert_int_equal(shrink(growth, &a, 8, &wanted), GROWTH_PLAN);
+    assert_int_equal(shrink(growth, &a, 7, &wanted), GROWTH_PLAN);
+    assert_string_equal(a.progress, "7>6");
+    growth_free(growth);
+}
+
 /* A cancel that was planned and never sent takes no room from the others. */
 static void an_abandoned_cancel_blocks_none(void **state)
 {
@@ -409,6 +424,7 @@ int main(void)
         cmocka_unit_test(taking_back_never_reaches_a_machine),
         cmocka_unit_test(two_cancels_never_share_a_number),
         cmocka_unit_test(a_cancel_that_is_not_next_plans_again),
+        cmocka_unit_test(a_cancel_is_not_done_by_another_writer),
         cmocka_unit_test(an_abandoned_cancel_blocks_none),
         cmocka_unit_test(whoever_leaves_lets_the_next_one_go),
         cmocka_unit_test(pools_of_one_place_have_their_own_sizes),

@@ -160,6 +160,15 @@ static int64_t backoff_ms(const struct effect *effect, const struct error *err)
     return err->retry_after_ms > backoff ? err->retry_after_ms : backoff;
 }
 
+/* What is known of the order after this error. */
+static enum error_kind outcome_of(const struct effect *effect, const struct error *err)
+{
+    bool is_in_doubt = effect->kind->keeps_doubt && effect->outcome == ERROR_UNKNOWN_OUTCOME;
+    bool is_of_exchange = err->kind == ERROR_TRANSIENT || err->kind == ERROR_THROTTLED;
+
+    return is_in_doubt && is_of_exchange ? ERROR_UNKNOWN_OUTCOME : err->kind;
+}
+
 void effect_finish(struct effect *effect, const struct error *err)
 {
     struct runner *runner = effect->runner;
@@ -169,13 +178,13 @@ void effect_finish(struct effect *effect, const struct error *err)
         err = NULL;
     effect->is_in_flight = false;
     effect->answered_ms = loop_now(runner->world->loop);
-    effect->outcome = err ? err->kind : ERROR_NONE;
+    effect->outcome = err ? outcome_of(effect, err) : ERROR_NONE;
     text_copy(effect->text, sizeof effect->text, err ? err->text : "");
     effect->not_before_ms = effect->answered_ms + backoff_ms(effect, err);
     effect->asked_ms = err ? err->retry_after_ms : 0;
     if (!err && effect->accepted_ms == 0)
         effect->accepted_ms = effect->answered_ms;
-    if (err && err->kind != ERROR_UNKNOWN_OUTCOME) {
+    if (err && effect->outcome != ERROR_UNKNOWN_OUTCOME) {
         effect->accepted_ms = 0;
         effect->generation++;
         effect->progress[0] = '\0';

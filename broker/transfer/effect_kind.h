@@ -27,7 +27,10 @@ struct effect_kind {
     enum transfer_step last;
     bool stops_at_freeze; /* of the origin or the target */
     bool goes_back;       /* it may happen on the way back */
-    unsigned means_done;  /* bits 1 << error kind: refusals that mean that it is done already */
+    /* A refusal of one sending says nothing of an earlier one with an unknown outcome: the order
+       stays in doubt, and is repeated under its ID. */
+    bool keeps_doubt;
+    unsigned means_done; /* bits 1 << error kind: refusals that mean that it is done already */
 
     /* Copies what it will be done to, as it is seen now. */
     void (*prepare)(struct effect *effect, const struct effect_target *target,

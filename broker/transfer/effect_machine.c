@@ -144,6 +144,7 @@ const struct effect_kind effect_create = {
     .first = STEP_ACQUIRE,
     .last = STEP_ACQUIRE,
     .means_done = 1u << ERROR_CONFLICT,
+    .keeps_doubt = true,
     .prepare = prepare_create,
     .send = create,
 };
@@ -154,6 +155,7 @@ const struct effect_kind effect_cancel = {
     .name = "cancel",
     .first = STEP_ACQUIRE,
     .last = STEP_ACQUIRE,
+    .keeps_doubt = true,
     .prepare = prepare_create,
     .send = cancel,
     .is_overtaken = has_come,

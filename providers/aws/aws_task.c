@@ -134,6 +134,7 @@ void aws_task_fail(struct aws_task *task, const struct error *err)
     provider_done_fn done = task->done;
     void *context = task->context;
 
+    growth_failed(&task->turn, &why);
     if (why.cause != &provider_goes_on)
         error_context(&why, "aws: group %s", task->pool.group);
 

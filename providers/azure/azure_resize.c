@@ -180,11 +180,12 @@ static void on_pool(struct azure_call *call, const struct http_answer *answer, c
     struct error why = { 0 };
 
     (void)answer;
-    if (err) {
-        fail_write(call, err);
+    if (err || azure_pool_read(body, &pool, &why) < 0) {
+        growth_failed(&call->turn, err ?: &why);
+        fail_write(call, err ?: &why);
         return;
     }
-    if (azure_pool_read(body, &pool, &why) < 0 || azure_pool_may_resize(body, &pool, &why) < 0) {
+    if (azure_pool_may_resize(body, &pool, &why) < 0) {
         azure_call_fail(call, &why);
         return;
     }

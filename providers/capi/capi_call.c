@@ -143,6 +143,7 @@ void capi_finish_failed(struct capi_call *call, const struct error *err)
 {
     require(!call->late);
     call->failure = *err;
+    growth_failed(&call->turn, &call->failure);
     call->late = timer_new(call->capi->world->loop, on_late, call);
     timer_set(call->late, 0);
 }

@@ -111,6 +111,7 @@ void growth_wait(struct growth *growth, const char *place_name, struct growth_tu
     require(!turn->place);
     turn->place = place;
     turn->plans = pool_of(place, turn->pool ?: "");
+    turn->is_decided = false;
     turn->next = NULL;
     for (at = &place->first; *at; at = &(*at)->next)
         continue;
@@ -308,6 +309,7 @@ enum growth_verdict growth_grow(struct growth_turn *turn, const struct growth_si
 {
     struct number_plan stored;
 
+    turn->is_decided = true;
     if (!has_plan(turn, ONE_MORE, &stored))
         return plan_next(turn, size, ONE_MORE, ret_progress);
     if (is_overtaken(turn, size, &stored))
@@ -326,6 +328,7 @@ enum growth_verdict growth_shrink(struct growth_turn *turn, const struct growth_
     struct number_plan stored;
     bool is_unchanged;
 
+    turn->is_decided = true;
     if (!has_plan(turn, ONE_LESS, &stored))
         return plan_next(turn, size, ONE_LESS, ret_progress);
     if (is_overtaken(turn, size, &stored))
@@ -348,4 +351,17 @@ void growth_answered(struct growth_turn *turn, bool is_accepted)
     for (size_t i = 0; !is_accepted && i < pool->plans.count; i++)
         if (text_equal(pool->plans.items[i].sender, turn->request_id))
             pool->plans.items[i].sender[0] = '\0';
+}
+
+void growth_failed(const struct growth_turn *turn, struct error *err)
+{
+    struct number_plan stored;
+    const struct growth_plan *own;
+
+    if (!turn->place || turn->is_decided || !turn->progress ||
+        !read_progress(turn->progress, &stored) || stored.to < stored.from)
+        return;
+    own = find_plan(turn->plans, turn->request_id);
+    if (!own || is_sent(own))
+        err->kind = ERROR_UNKNOWN_OUTCOME;
 }

@@ -15,6 +15,8 @@
  */
 #pragma once
 
+#include "base/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +35,7 @@ struct growth_turn {
     const char *progress;       /* borrowed */
     void (*ready)(struct growth_turn *turn);
     bool is_first;
+    bool is_decided; /* a verdict was given in this turn */
 };
 
 struct growth *growth_new(void) __attribute__((returns_nonnull, warn_unused_result));
@@ -72,3 +75,8 @@ enum growth_verdict growth_shrink(struct growth_turn *turn, const struct growth_
    then counts as sent until the pool shows otherwise.  If it was refused, the orders that were sent
    with it plan again. */
 void growth_answered(struct growth_turn *turn, bool is_accepted);
+
+/* To be called with each error of an order, within its turn.  If the pool was not read, the error
+   says nothing of an order for one more whose plan may have been sent: by itself, before a restart,
+   or with another order's number.  The error is an ERROR_UNKNOWN_OUTCOME then. */
+void growth_failed(const struct growth_turn *turn, struct error *err);

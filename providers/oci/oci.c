@@ -19,6 +19,8 @@
 
 #include <string.h>
 
+enum { LAGGING_RETRY_MS = 10 * SECOND_MS };
+
 enum { REQUEST_ID_SIZE = 64 };
 
 struct oci {
@@ -168,15 +170,31 @@ static void version_of(const char *etag, char out[GROWTH_VERSION_SIZE])
     text_print(out, GROWTH_VERSION_SIZE, "%.32s", etag[0] ? hash : "");
 }
 
+/* Only a node that failed can be taken back.  The cloud would delete a machine for any other number
+   below the pool's, one that the list does not show yet too. */
+static void fail_lagging(struct oci_order *order)
+{
+    struct error err = { 0 };
+
+    error_set(&err, ERROR_TRANSIENT, "oci: %s lists neither the machine nor why it did not come",
+              order->node_pool);
+    err.retry_after_ms = LAGGING_RETRY_MS;
+    finish(order, "", &err);
+}
+
 static void change_size(struct oci_order *order, const struct oci_node_list *list, const char *etag)
 {
     char version[GROWTH_VERSION_SIZE];
     char progress[GROWTH_PROGRESS_SIZE] = "";
-    const struct growth_size size = { list->wanted, list->present, version };
+    const struct growth_size size = { list->wanted, list->wanted - list->failed, version };
     struct error err = { 0 };
     enum growth_verdict verdict;
     int64_t wanted = 0;
 
+    if (order->verb == ORDER_CANCEL && list->failed == 0 && list->wanted > list->present) {
+        fail_lagging(order);
+        return;
+    }
     version_of(etag, version);
     verdict = order->verb == ORDER_CREATE ? growth_grow(&order->turn, &size, progress, &wanted)
                                           : growth_shrink(&order->turn, &size, progress, &wanted);
@@ -205,11 +223,12 @@ static void on_read(struct oci_call *call, const struct oci_answer *answer, cons
     owned(oci_node_list) struct oci_node_list list = { 0 };
     struct error why = { 0 };
 
-    if (err) {
-        why = *err;
-        finish(order, "", &why);
-    } else if (oci_read_pool(answer->body, order->node_pool, &list, &why) < 0) {
-        error_context(&why, "oci: %s", call->label);
+    if (err || oci_read_pool(answer->body, order->node_pool, &list, &why) < 0) {
+        if (err)
+            why = *err;
+        else
+            error_context(&why, "oci: %s", call->label);
+        growth_failed(&order->turn, &why);
         finish(order, "", &why);
     } else if (order->verb == ORDER_REMOVE) {
         remove_now(order, &list, answer->etag[0] ? answer->etag : NULL);

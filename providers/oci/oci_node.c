@@ -63,7 +63,12 @@ static int read_nodes(const json_t *nodes, struct oci_node_list *list, struct er
         if (text_equal(state, "DELETED"))
             continue;
         if (id[0] == '\0') {
-            oci_error_of_node(node, &list->trouble);
+            struct error trouble = { 0 };
+
+            oci_error_of_node(node, &trouble);
+            list->failed += trouble.kind != ERROR_NONE && !text_equal(state, "DELETING");
+            if (trouble.kind != ERROR_NONE)
+                list->trouble = trouble;
             continue;
         }
         instance = array_add(&list->machines);

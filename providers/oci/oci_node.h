@@ -16,6 +16,7 @@ struct oci_node_list {
     ARRAY(struct instance) machines; /* those that exist */
     int64_t wanted;                  /* nodes that the pool is kept at */
     int64_t present;                 /* of the machines, those that are not leaving */
+    int64_t failed;                  /* nodes without a machine that have an error */
     struct error trouble;            /* of nodes without a machine: why; ERROR_NONE: not known */
 };
 

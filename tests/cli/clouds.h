@@ -19,32 +19,41 @@ struct test_cloud {
     const char *provider;
     const char *production; /* keys of the pool */
     const char *research;
+
+    /* The simulator's verbs: what orders a machine, and what a repeated order begins with. */
+    const char *create;
+    const char *size;
 };
 
 static const struct test_cloud test_clouds[] = {
     { "google", "gcp", "us-east5-a",
       "endpoint: 'http://127.0.0.1:1/gcp', metadata: 'http://127.0.0.1:1/gcp'",
-      "project: p, group: prod-a-east", "project: p, group: research-a-east" },
+      "project: p, group: prod-a-east", "project: p, group: research-a-east", "create_instances",
+      "create_instances" },
     { "aws by launch", "aws", "us-east5a",
       "region: us-east-1, credentials: keys, profile: sim,"
       " autoscaling_endpoint: 'http://127.0.0.1:1/aws/autoscaling',"
       " ec2_endpoint: 'http://127.0.0.1:1/aws/ec2', eks_endpoint: 'http://127.0.0.1:1/aws/eks'",
-      "group: prod, grow: launch-instances", "group: lab, grow: launch-instances" },
+      "group: prod, grow: launch-instances", "group: lab, grow: launch-instances",
+      "launch_instances", "describe_groups" },
     { "aws by number", "aws", "us-east5a",
       "region: us-east-1, credentials: keys, profile: sim,"
       " autoscaling_endpoint: 'http://127.0.0.1:1/aws/autoscaling',"
       " ec2_endpoint: 'http://127.0.0.1:1/aws/ec2', eks_endpoint: 'http://127.0.0.1:1/aws/eks'",
-      "group: prod, grow: set-desired-capacity", "group: lab, grow: set-desired-capacity" },
+      "group: prod, grow: set-desired-capacity", "group: lab, grow: set-desired-capacity",
+      "set_desired", "describe_groups" },
     { "azure", "azure", "us-east5-1",
       "subscription: s-1, endpoint: 'http://127.0.0.1:1/azure',"
       " metadata: 'http://127.0.0.1:1/azure'",
       "resource_group: rg, managed_cluster: prod, agent_pool: gpu",
-      "resource_group: rg, managed_cluster: lab, agent_pool: gpu" },
+      "resource_group: rg, managed_cluster: lab, agent_pool: gpu", "put_pool", "get_pool" },
     { "cluster api", "capi", "us-east5-a", "kubeconfig: capi.kubeconfig",
-      "namespace: infra, machine_deployment: prod", "namespace: infra, machine_deployment: lab" },
+      "namespace: infra, machine_deployment: prod", "namespace: infra, machine_deployment: lab",
+      "scale_machines", "get_machine_pool" },
     { "oracle", "oci", "AD-1",
       "credentials: profiles, profile: SIM, endpoint: 'http://127.0.0.1:1/oci'",
-      "node_pool: ocid1.nodepool.oc1.sim.prod", "node_pool: ocid1.nodepool.oc1.sim.lab" },
+      "node_pool: ocid1.nodepool.oc1.sim.prod", "node_pool: ocid1.nodepool.oc1.sim.lab",
+      "update_node_pool", "get_node_pool" },
 };
 
 /* Text with the first `old` replaced, which it must have. */
@@ -77,6 +86,56 @@ static inline char *cloud_config(const struct test_cloud *cloud)
     return cloud_text(first, "provider: google, project: p, group: research-a-east", research);
 }
 
+/* Two reservations of 16 nodes: `east` as in the small world, and `west` with two clusters more.
+   Each pair of pools has clouds of its own, production first; all of a side must be in one zone,
+   and no kind is on both sides. */
+static inline char *mixed_config(const struct test_cloud *const east[2],
+                                 const struct test_cloud *const west[2])
+{
+    const struct test_cloud *const all[] = { east[0], east[1], west[0], west[1] };
+    owned(text) struct text *providers = text_new(4096);
+
+    for (size_t i = 0; i < COUNT_OF(all); i++)
+        if (i % 2 == 0 || all[i] != all[i - 1])
+            text_add(providers, "  %s: {kind: %s, %s}\n", all[i]->kind, all[i]->kind,
+                     all[i]->provider);
+    return text_format(
+        "time_zone: UTC\n"
+        "windows:\n"
+        "  day: {days: mon-sun, from: '08:00', to: '20:00'}\n"
+        "  night: {days: mon-sun, from: '20:00', to: '08:00'}\n"
+        "journal: ':memory:'\n"
+        "ephemeral_label: sluice.dev/ephemeral=true\n"
+        "repack_nodes: 0\n"
+        "drain: {notice: 5m, deadline: 5m, settle: 5s}\n"
+        "lead: {prior_p50: 15m, prior_p95: 25m}\n"
+        "clusters:\n"
+        "  prod-a: {role: production, kubeconfig: prod-a.kubeconfig}\n"
+        "  prod-b: {role: production, kubeconfig: prod-b.kubeconfig}\n"
+        "  research-a: {role: research, kubeconfig: research-a.kubeconfig}\n"
+        "  research-b: {role: research, kubeconfig: research-b.kubeconfig}\n"
+        "reservations:\n"
+        "  east: {machine: a3-megagpu-8g, region: us-east5, zone: %s, gpus_per_node: 8, nodes: "
+        "16}\n"
+        "  west: {machine: west-8g, region: us-east5, zone: %s, gpus_per_node: 8, nodes: 16}\n"
+        "providers:\n%s"
+        "pools:\n"
+        "  prod-a-east: {cluster: prod-a, reservation: east, provider: %s, %s, static_nodes: 2}\n"
+        "  research-a-east: {cluster: research-a, reservation: east, provider: %s, %s,"
+        " static_nodes: 1}\n"
+        "  prod-b-west: {cluster: prod-b, reservation: west, provider: %s, %s, static_nodes: 2}\n"
+        "  research-b-west: {cluster: research-b, reservation: west, provider: %s, %s,"
+        " static_nodes: 1}\n"
+        "queues:\n"
+        "  chat: {wait_target: 30s, service: 20s}\n"
+        "workloads:\n"
+        "  chat-2x: {queue: chat, namespace: serving, gpus: 2, clusters: {prod-a: {}, prod-b: "
+        "{}}}\n",
+        east[0]->zone, west[0]->zone, providers->chars, east[0]->kind, east[0]->production,
+        east[1]->kind, east[1]->research, west[0]->kind, west[0]->production, west[1]->kind,
+        west[1]->research);
+}
+
 /* One key for all plays of a program: making one takes long.  It ends with the program. */
 static inline const char *cloud_key(void)
 {
@@ -86,7 +145,7 @@ static inline const char *cloud_key(void)
 
     if (pem[0] != '\0')
         return pem;
-    key = EVP_RSA_gen(2048);
+    key = EVP_RSA_gen(512); /* signs fifty times as fast as a real one */
     bio = BIO_new(BIO_s_mem());
     assert_int_equal(PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL), 1);
     assert_in_range(BIO_read(bio, pem, sizeof pem - 1), 1, sizeof pem - 2);

@@ -84,11 +84,42 @@ static void bad_luck_on_the_wire(void **state)
         }
 }
 
+/* An order may have been carried out, its machine does not come yet, and its repeat cannot even
+   read the pool: that is no refusal, after which a second machine would be ordered. */
+static void an_order_in_doubt_is_made_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(test_clouds); i++) {
+        const struct test_cloud *cloud = &test_clouds[i];
+        owned(test_folder) char *folder = test_folder_new();
+        owned(chars) char *stockout = text_format("stockouts: [ { zone: %s, from: 0s, to: 8m } ]\n",
+                                                  cloud->zone);
+        owned(rehearsal) struct rehearsal *rehearsal = open_on(cloud, folder, stockout);
+        owned(json) json_t *answer = NULL;
+
+        print_message("%s\n", cloud->name);
+        rehearsal_run(rehearsal, MINUTE_MS);
+        apply(rehearsal, 6, 6);
+        rehearsal_run(rehearsal, MINUTE_MS);
+        answer = reclaim(rehearsal, 1);
+        assert_non_null(run_to(rehearsal, STEP_ACQUIRE));
+        simulator_fault_next(rehearsal->simulator, "http_500_after", cloud->create);
+        while (rehearsal->simulator->scripted.count > 0)
+            rehearsal_run(rehearsal, STEPWISE_MS);
+        simulator_fault_next(rehearsal->simulator, "http_500", cloud->size);
+        for (int64_t ms = 0; ms < HOUR_MS && transfers_of(rehearsal, false) > 0; ms += MINUTE_MS)
+            rehearsal_run(rehearsal, MINUTE_MS);
+        expect_rest(rehearsal, 7);
+        expect_tidy(rehearsal);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_death_at_any_commit_loses_nothing),
         cmocka_unit_test(bad_luck_on_the_wire),
+        cmocka_unit_test(an_order_in_doubt_is_made_once),
     };
 
     mem_setup();

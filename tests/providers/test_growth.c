@@ -62,6 +62,43 @@ static void an_order_plans_sends_and_is_done(void **state)
     growth_free(growth);
 }
 
+/* The kind that a transient failure of this order has: before it was decided, or after. */
+static enum error_kind failed(struct growth *growth, struct order *order, bool is_decided)
+{
+    const struct growth_size size = { 7, 7, "" };
+    struct error err = { .kind = ERROR_TRANSIENT };
+    char progress[GROWTH_PROGRESS_SIZE] = "";
+    int64_t wanted;
+
+    growth_wait(growth, "p", &order->turn);
+    if (is_decided)
+        growth_grow(&order->turn, &size, progress, &wanted);
+    growth_failed(&order->turn, &err);
+    growth_leave(&order->turn);
+    return err.kind;
+}
+
+/* An order whose plan is stored may have been sent, with another order's number too. */
+static void a_failed_read_says_nothing_of_an_order(void **state)
+{
+    struct growth *growth = growth_new();
+    struct order order;
+    int64_t wanted = 0;
+
+    (void)state;
+    order_new(&order, "a");
+    assert_int_equal(failed(growth, &order, false), ERROR_TRANSIENT);
+    assert_int_equal(grow(growth, &order, 7, &wanted), GROWTH_PLAN);
+    assert_int_equal(failed(growth, &order, false), ERROR_TRANSIENT); /* it was not sent */
+    assert_int_equal(grow(growth, &order, 7, &wanted), GROWTH_SEND);
+    assert_int_equal(failed(growth, &order, false), ERROR_UNKNOWN_OUTCOME);
+    assert_int_equal(failed(growth, &order, true), ERROR_TRANSIENT);
+    growth_free(growth);
+    growth = growth_new(); /* after a restart */
+    assert_int_equal(failed(growth, &order, false), ERROR_UNKNOWN_OUTCOME);
+    growth_free(growth);
+}
+
 static void two_orders_never_share_a_number(void **state)
 {
     struct growth *growth = growth_new();
@@ -416,6 +453,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_order_plans_sends_and_is_done),
+        cmocka_unit_test(a_failed_read_says_nothing_of_an_order),
         cmocka_unit_test(two_orders_never_share_a_number),
         cmocka_unit_test(an_order_that_is_not_next_plans_again),
         cmocka_unit_test(orders_that_wait_together_are_one_number),

@@ -211,7 +211,8 @@ static void on_found(void *context, const struct finding *finding)
     assert_true((finding->remedy[0] != '\0') == (finding->verdict != FINDING_RIGHT));
 }
 
-/* As the broker keeps it: an answer that goes on brings the progress of the next call. */
+/* As the broker keeps it: an answer that goes on brings the progress of the next call.  After a
+   refusal the order is repeated from its first exchange, under another ID. */
 static enum error_kind answer_of_order(struct contract *it, struct contract_order *order,
                                        int before)
 {
@@ -220,6 +221,13 @@ static enum error_kind answer_of_order(struct contract *it, struct contract_orde
     if (it->err.cause == &provider_goes_on) {
         assert_true(it->operation[0] != '\0');
         assert_true(text_copy(order->progress, sizeof order->progress, it->operation));
+    } else if (kind == ERROR_UNKNOWN_OUTCOME) {
+        order->is_doubtful = true;
+    } else if (kind != ERROR_NONE &&
+               !(order->is_doubtful && (kind == ERROR_TRANSIENT || kind == ERROR_THROTTLED))) {
+        order->is_doubtful = false;
+        order->progress[0] = '\0';
+        order->request_id[0] = order->request_id[0] == '9' ? '0' : (char)(order->request_id[0] + 1);
     }
     return kind;
 }

@@ -58,6 +58,7 @@ struct contract_kind {
 
     /* The simulator's verbs. */
     const char *list;
+    const char *size; /* of the exchange that a repeated order begins with; NULL: list */
     const char *create;
     const char *removes[2]; /* all writes of a removal, in their order */
 
@@ -126,6 +127,7 @@ struct contract_order {
     char request_key[REQUEST_KEY_SIZE];
     char instance[INSTANCE_NAME_SIZE];
     char progress[256];
+    bool is_doubtful; /* the outcome of an earlier sending is not known */
 };
 struct contract_order contract_order(int number);
 

@@ -59,6 +59,7 @@ const struct contract_kind contract_kinds[] = {
       .pool_traps = "gcp: {group: '{\"status\":{\"autoscaler\":\"a\"},"
                     "\"autoHealingPolicies\":[{}]}'}",
       .list = "list_instances",
+      .size = "create_instances",
       .create = "create_instances",
       .removes = { "delete_instances" },
       .zone = "one zonal group a pool",
@@ -105,6 +106,7 @@ const struct contract_kind contract_kinds[] = {
       .pool_traps = "autoscaler: 'true', zones: '1,2', mode: System",
       .hangs = "hangs: 'true'",
       .list = "list_machines",
+      .size = "get_pool",
       .create = "put_pool",
       .removes = { "delete_machines" },
       .zone = "one zone a pool",
@@ -127,6 +129,7 @@ const struct contract_kind contract_kinds[] = {
                     "\"labels\":{\"topology.cluster.x-k8s.io/owned\":\"\"}}}'}",
       .set_up = set_up_capi,
       .list = "list_machines",
+      .size = "get_machine_pool",
       .create = "scale_machines",
       .removes = { "mark_machine", "scale_machines" },
       .zone = "one failure domain a pool",

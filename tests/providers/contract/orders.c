@@ -88,6 +88,30 @@ static void each_order_makes_one_machine(const struct contract_kind *kind)
     }
 }
 
+/* The order may have been carried out, and its repeat cannot even read the pool: that is no
+   refusal, after which a second machine would be ordered. */
+static void an_order_in_doubt_is_made_once(const struct contract_kind *kind)
+{
+    static const char *const answers[] = { "http_500_after", "lost_answer" };
+    static const char *const reads[] = { "http_500", "http_429", "refused", "lost_answer" };
+
+    for (size_t i = 0; i < COUNT_OF(answers) * COUNT_OF(reads); i++) {
+        struct contract it;
+        struct contract_order order = contract_order(1);
+        const char *read = reads[i / COUNT_OF(answers)];
+
+        print_message("      %s, then %s\n", answers[i % COUNT_OF(answers)], read);
+        contract_open(&it, kind, 2, "");
+        simulator_fault_next(it.simulator, answers[i % COUNT_OF(answers)], kind->create);
+        assert_int_equal(contract_first_answer(&it, contract_create_once, &order),
+                         ERROR_UNKNOWN_OUTCOME);
+        simulator_fault_next(it.simulator, read, kind->size ?: kind->list);
+        assert_true(contract_is_accepted(contract_carry_out(&it, contract_create_once, &order)));
+        contract_expect_size(&it, 3);
+        contract_close(&it);
+    }
+}
+
 /* All writes of a removal; the fault meets the one of this number. */
 static void remove_by_a_fault(const struct contract_kind *kind, size_t fault, size_t write)
 {
@@ -151,6 +175,7 @@ static void cancel_by_a_fault(const struct contract_kind *kind, size_t fault)
     assert_int_equal(contract_carry_out(&it, contract_create_once, &first), ERROR_NONE);
     assert_int_equal(contract_carry_out(&it, contract_create_once, &second), ERROR_NONE);
     assert_int_equal(contract_wanted(&it), 4);
+    contract_wait(&it, MINUTE_MS); /* the cloud has tried */
     for (int n = 0; n < contract_faults[fault].times; n++)
         simulator_fault_next(it.simulator, contract_faults[fault].fault, kind->create);
     if (kind->want != WANT_FAILED) /* it waits first */
@@ -287,6 +312,7 @@ const struct contract_case contract_orders[] = {
     { "a_machine_comes_and_goes", a_machine_comes_and_goes },
     { "provider_ids_are_read", provider_ids_are_read },
     { "each_order_makes_one_machine", each_order_makes_one_machine },
+    { "an_order_in_doubt_is_made_once", an_order_in_doubt_is_made_once },
     { "each_order_removes_one_machine", each_order_removes_one_machine },
     { "a_repeated_removal_removes_no_other", a_repeated_removal_removes_no_other },
     { "a_cancel_takes_back_one", a_cancel_takes_back_one },

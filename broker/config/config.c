@@ -343,6 +343,11 @@ void config_free(struct config *config)
     mem_free(config);
 }
 
+bool config_reservation_lasts(const struct config_reservation *reservation, struct wall_time until)
+{
+    return reservation->ends.ms == 0 || until.ms < reservation->ends.ms;
+}
+
 char *config_place_of_pool(const struct config_pool *pool)
 {
     return provider_place(pool->provider->kind, pool->provider->own.settings, pool->own.settings);

@@ -48,7 +48,9 @@ struct config_reservation {
     char *zone;
     int64_t gpus_per_node;
     int64_t nodes;
-    size_t zone_index; /* of `zone` among the zones of its machine and region, sorted by name */
+    char *ends_text;       /* NULL: it does not end */
+    struct wall_time ends; /* from then on its machines are gone; 0: never */
+    size_t zone_index;     /* of `zone` among the zones of its machine and region, sorted by name */
 };
 
 struct config_provider {
@@ -254,6 +256,9 @@ struct config {
 /* Reads and checks the file.  Paths in it are relative to its folder. */
 struct config *config_read(const char *path, struct error *err) __attribute__((warn_unused_result));
 void config_free(struct config *config);
+
+/* Whether the reservation's machines are there at that time, as far as the file says. */
+bool config_reservation_lasts(const struct config_reservation *reservation, struct wall_time until);
 
 /* A text that identifies a pool at its provider: equal texts mean the same pool.  The caller frees
    it. */

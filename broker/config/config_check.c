@@ -129,6 +129,11 @@ static int check_reservations(struct config *config, struct error *err)
     for (size_t i = 0; i < config->reservation_count; i++) {
         struct config_reservation *reservation = &config->reservations[i];
 
+        struct error why = { 0 };
+
+        if (reservation->ends_text &&
+            wall_parse(reservation->ends_text, false, &reservation->ends, &why) < 0)
+            return yaml_error(err, config_place(config, "reservations", i, "ends"), "%s", why.text);
         reservation->zone_index = 0;
         for (size_t j = 0; j < config->reservation_count; j++) {
             const struct config_reservation *other = &config->reservations[j];

@@ -179,6 +179,10 @@ static const struct setting reservation_settings[] = {
       1024, "GPUs of one machine" },
     { "nodes", SETTING_INT, offsetof(struct config_reservation, nodes), NULL, 1, 100000,
       "machines that are paid for" },
+    { "ends", SETTING_TEXT, offsetof(struct config_reservation, ends_text), "", 0, 0,
+      "time with zone, such as `2026-12-01T11:00:00Z`, from which its machines are gone: nothing "
+      "is "
+      "planned on them. AWS ends instances of a Capacity Block 30 minutes before the block" },
 };
 
 /* For providers, pools and sources only the keys that all kinds have: the others are in the tables

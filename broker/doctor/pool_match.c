@@ -109,6 +109,29 @@ static void find_place(const struct pool_match *match, const struct counts *coun
                          (long long)reservation->nodes));
 }
 
+/* What the cloud says of the end must be in the file: `allocate` asks no cloud. */
+static void find_end(const struct pool_match *match)
+{
+    const struct config_reservation *reservation = match->pool->reservation;
+    struct wall_time first = { 0 };
+    char time[WALL_TEXT_SIZE];
+    void *value;
+
+    for (size_t i = 0; map_next(match->instances, &i, NULL, &value);) {
+        const struct instance *instance = value;
+
+        if (instance->ends.ms > 0 && (first.ms == 0 || instance->ends.ms < first.ms))
+            first = instance->ends;
+    }
+    if (first.ms > 0 && config_reservation_lasts(reservation, first))
+        tell(match,
+             &(struct finding){ FINDING_WRONG, "ends", NULL,
+                                "write that time to `ends` of the reservation" },
+             text_format("the cloud ends machines of reservation %s at %s, and sluice.yaml has %s",
+                         reservation->name, wall_format(first, time),
+                         reservation->ends_text ?: "no end"));
+}
+
 static void find_nodes(const struct pool_match *match, const struct counts *counts)
 {
     const struct config_pool *pool = match->pool;
@@ -158,5 +181,6 @@ void pool_match_find(const struct pool_match *match)
          text_format("%zu machines, %zu of them run, %zu have a Node, %zu of those may move",
                      map_count(match->instances), counts.running, counts.matched, counts.movable));
     find_place(match, &counts);
+    find_end(match);
     find_nodes(match, &counts);
 }

@@ -164,6 +164,14 @@ static void list_next(struct listing *listing, const char *page)
                   listing);
 }
 
+struct wall_time fleet_ends(const struct config_pool *config, const struct instance *instance)
+{
+    struct wall_time ends = config->reservation->ends;
+
+    return instance->ends.ms > 0 && (ends.ms == 0 || instance->ends.ms < ends.ms) ? instance->ends
+                                                                                  : ends;
+}
+
 struct cluster *fleet_open_cluster(struct world *world, const struct config *whole,
                                    const struct config_cluster *config, struct error *err)
 {

@@ -110,6 +110,10 @@ const struct node *fleet_node_of_id(const struct fleet *fleet, const struct conf
 bool fleet_is_fresh(const struct fleet *fleet, const struct config_pool *config, int64_t fresh_ms,
                     struct error *err);
 
+/* When the capacity of a machine ends, by the configuration or by its list, whichever is sooner; 0:
+   never, or not known. */
+struct wall_time fleet_ends(const struct config_pool *config, const struct instance *instance);
+
 /* Whether the node carries the label that makes it movable. */
 bool fleet_is_ephemeral(const struct config *config, const struct node *node);
 

@@ -83,6 +83,20 @@ static int check_caps(const struct guard *guard, const struct config_pool *sourc
     return 0;
 }
 
+/* A node is not moved for less time than the move costs. */
+static int check_end(const struct guard *guard, const struct guard_question *question,
+                     struct error *err)
+{
+    const struct config_reservation *reservation = question->target->reservation;
+    struct wall_time paid = { loop_wall(fleet_world(guard->fleet)->loop).ms +
+                              question->pays_off_ms };
+
+    return config_reservation_lasts(reservation, paid)
+               ? 0
+               : error_set(err, ERROR_DENIED, "reservation %s ends at %s, before a move pays off",
+                           reservation->name, reservation->ends_text);
+}
+
 int guard_allows_transfer(const struct guard *guard, const struct guard_question *question,
                           struct error *err)
 {
@@ -96,7 +110,7 @@ int guard_allows_transfer(const struct guard *guard, const struct guard_question
     if (source == target || source->reservation != target->reservation)
         return error_set(err, ERROR_DENIED, "%s and %s do not share a reservation", source->name,
                          target->name);
-    if (check_node(guard, source, node, err) < 0)
+    if (check_node(guard, source, node, err) < 0 || check_end(guard, question, err) < 0)
         return -1;
     if (load->nodes_left <= source->static_nodes)
         return error_set(err, ERROR_DENIED, "pool %s is at its static floor of %" PRId64,

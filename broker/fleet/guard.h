@@ -41,7 +41,8 @@ struct guard_question {
     const struct config_pool *target;
     const struct node *node;
     struct guard_load load;
-    bool is_emergency; /* freezes and caps do not stop it */
+    int64_t pays_off_ms; /* the move, and the least time that the node must serve after it */
+    bool is_emergency;   /* freezes and caps do not stop it */
 };
 
 /* Whether the transfer may begin now.  -1 with ERROR_DENIED and the reason. */

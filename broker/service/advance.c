@@ -188,6 +188,7 @@ static void decide_move(struct permits *permits, size_t first)
             .target = wish->target,
             .node = node,
             .load = load,
+            .pays_off_ms = survey_pays_off_ms(service, wish->target),
             .is_emergency = wish->is_emergency,
         };
 

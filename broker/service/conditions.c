@@ -32,6 +32,7 @@ static const struct kind {
     [CONDITION_NOTICE_BROKEN]       = { "notice_broken",       SEVERITY_NOTE,     "" },
     [CONDITION_HOST_QUARANTINED]    = { "host_quarantined",    SEVERITY_NOTE,     "" },
     [CONDITION_CLOCK_OFF]           = { "clock_off",           SEVERITY_NOTE,     "" },
+    [CONDITION_CAPACITY_ENDS]       = { "capacity_ends",       SEVERITY_NOTE,     "" },
     [CONDITION_GANG_SUSPENDED]      = { "gang_suspended",      SEVERITY_NOTE,     "" },
     [CONDITION_VALUE_CONTESTED]     = { "value_contested",     SEVERITY_NOTE,     "" },
     [CONDITION_NODE_STRAY]          = { "node_stray",          SEVERITY_NOTE,     "" },

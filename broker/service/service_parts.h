@@ -104,6 +104,10 @@ int64_t survey_lead_ms(const struct service *service, const struct config_cluste
 
 /* Whether the pool's cluster and the pool's list were seen lately, so that a plan with it rests on
    facts.  Otherwise a sentence that names the stale one. */
+/* How long capacity must last for a move of one wave to the pool to pay off: the time that the move
+   takes, and as much again. */
+int64_t survey_pays_off_ms(const struct service *service, const struct config_pool *pool);
+
 bool survey_knows(const struct service *service, const struct config_pool *pool, struct error *err);
 
 /* The pools that are not known, of one reservation or (NULL) of all: [{pool, cluster, reservation,

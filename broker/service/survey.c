@@ -71,6 +71,13 @@ struct horizon survey_horizon(const struct service *service, const struct map *b
     };
 }
 
+int64_t survey_pays_off_ms(const struct service *service, const struct config_pool *pool)
+{
+    const struct reach reach = reach_to(service, pool->cluster);
+
+    return 2 * (reach.notice_ms + reach.wave_ms);
+}
+
 bool survey_knows(const struct service *service, const struct config_pool *pool, struct error *err)
 {
     return fleet_is_fresh(service->fleet, pool, service->config->guard.fresh_ms, err);
@@ -236,13 +243,18 @@ static void survey_pool(const struct service *service, struct plan_pool *pool)
 {
     const struct fleet_pool *listed = fleet_pool(service->fleet, pool->config);
     int64_t oldest_ms = loop_now(service->world->loop) - service->config->guard.fresh_ms;
+    int64_t paid_ms = loop_wall(service->world->loop).ms +
+                      survey_pays_off_ms(service, pool->config);
     void *value;
 
     for (size_t i = 0; map_next(listed->instances, &i, NULL, &value);) {
         const struct instance *instance = value;
+        struct wall_time ends = fleet_ends(pool->config, instance);
         const struct node *node;
         struct plan_node *candidate;
 
+        if (ends.ms > 0 && ends.ms <= paid_ms) /* no window may count on it */
+            continue;
         if (instance->state == INSTANCE_DELETING || instance->state == INSTANCE_PARKED ||
             holder(service, pool->config, instance))
             continue;

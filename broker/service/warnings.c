@@ -63,6 +63,34 @@ static void add_unknown(const struct service *service, json_t *rows)
     }
 }
 
+/* Capacity that ends within a day, pool by pool; no plan counts on it near its end. */
+static void add_ends(const struct service *service, json_t *rows)
+{
+    int64_t soon_ms = loop_wall(service->world->loop).ms + DAY_MS;
+
+    for (size_t i = 0; i < service->config->pool_count; i++) {
+        const struct config_pool *pool = &service->config->pools[i];
+        struct wall_time first = { INT64_MAX };
+        char time[WALL_TEXT_SIZE];
+        int64_t count = 0;
+        void *value;
+
+        for (size_t at = 0;
+             map_next(fleet_pool(service->fleet, pool)->instances, &at, NULL, &value);) {
+            struct wall_time ends = fleet_ends(pool, value);
+
+            count += ends.ms > 0 && ends.ms <= soon_ms;
+            if (ends.ms > 0 && ends.ms < first.ms)
+                first = ends;
+        }
+        if (count > 0)
+            add(rows, CONDITION_CAPACITY_ENDS, pool->name, pool->cluster->name,
+                text_format("the capacity of %" PRId64 " machines of pool %s ends from %s on: "
+                            "nothing is planned on them",
+                            count, pool->name, wall_format(first, time)));
+    }
+}
+
 /* Times on the cluster's objects are read by its own clock. */
 static void add_clocks(const struct service *service, json_t *rows)
 {
@@ -271,6 +299,7 @@ json_t *service_health(const struct service *service, const struct survey *surve
     add_hosts(service, rows);
     clock_describe(service->clock, rows);
     add_clocks(service, rows);
+    add_ends(service, rows);
     add_gangs(service, rows);
     add_troubles(scaler_describe(service->scaler), "workload", rows);
     add_troubles(quotas_describe(service->quotas), "quota", rows);

@@ -23,6 +23,7 @@ struct tables {
 struct model {
     struct allocate_model model; /* first: the caller's pointer is this one */
     struct tables tables;
+    struct wall_time until; /* the end of the time that is planned for */
 };
 
 void allocate_model_free(struct allocate_model *model)
@@ -225,6 +226,14 @@ static size_t zone_count(const struct config *config, const struct config_reserv
     return count;
 }
 
+/* Neither its nodes nor the static ones among them are there. */
+static bool is_gone(const struct model *model, const struct config_reservation *reservation,
+                    const char *lost_zone)
+{
+    return text_equal(reservation->zone, lost_zone) ||
+           !config_reservation_lasts(reservation, model->until);
+}
+
 static int add_pool(struct model *model, const struct config *config,
                     const struct config_pool *pool, const char *lost_zone, struct error *err)
 {
@@ -234,7 +243,7 @@ static int add_pool(struct model *model, const struct config *config,
     struct allocate_cluster *production = &model->tables.clusters[cluster];
     size_t zones = zone_count(config, reservation);
     int64_t cap = model->tables.reservation_nodes[reservation - config->reservations];
-    bool is_lost = text_equal(reservation->zone, lost_zone);
+    bool is_lost = is_gone(model, reservation, lost_zone);
     int64_t floor = is_lost ? 0 : pool->static_nodes;
 
     require(cluster < model->model.cluster_count && cap >= 0);
@@ -268,7 +277,29 @@ static int add_pool(struct model *model, const struct config *config,
     return 0;
 }
 
-/* The nodes of each reservation, with the changes of the options. */
+/* The end of the time that is planned for: of the window on the first day after the demand that has
+   it (a window within it may cut it in parts), or of a week, which has each window. */
+static struct wall_time planned_until(const struct allocate_model *model, const char *window)
+{
+    const struct window_set *set = model->windows;
+    struct wall_time until = { model->to.ms + 7 * DAY_MS };
+    int64_t last_ms = until.ms;
+
+    for (struct wall_time at = model->to; window && at.ms > 0 && at.ms < last_ms;
+         at = window_next_change(set, at)) {
+        if (!text_equal(window_at(set, at)->name, window))
+            continue;
+        struct wall_time end = window_next_change(set, at);
+
+        until = end.ms > 0 ? end : until;
+        if (at.ms + DAY_MS < last_ms)
+            last_ms = at.ms + DAY_MS;
+    }
+    return until;
+}
+
+/* The nodes of each reservation, with the changes of the options.  A schedule may not count on
+   machines that end before or in the time that it is for. */
 static int set_reservations(struct model *model, const struct config *config,
                             const struct allocate_model_options *options, struct error *err)
 {
@@ -276,6 +307,7 @@ static int set_reservations(struct model *model, const struct config *config,
     bool is_zone_known = !options->lost_zone;
 
     model->tables.reservation_nodes = nodes;
+    model->until = planned_until(&model->model, options->window);
     model->model.place.reservation_count = config->reservation_count;
     for (size_t i = 0; i < config->reservation_count; i++)
         nodes[i] = (int)config->reservations[i].nodes;
@@ -295,9 +327,9 @@ static int set_reservations(struct model *model, const struct config *config,
         nodes[at] = (int)((change->is_change ? nodes[at] : 0) + change->nodes);
     }
     for (size_t i = 0; i < config->reservation_count; i++)
-        if (text_equal(config->reservations[i].zone, options->lost_zone)) {
+        if (is_gone(model, &config->reservations[i], options->lost_zone)) {
             nodes[i] = 0;
-            is_zone_known = true;
+            is_zone_known |= text_equal(config->reservations[i].zone, options->lost_zone);
         }
     return is_zone_known
                ? 0
@@ -336,7 +368,7 @@ static int add_pools(struct model *model, const struct config *config,
         const struct config_pool *pool = &config->pools[i];
 
         if (pool->cluster->role != ROLE_PRODUCTION &&
-            !text_equal(pool->reservation->zone, options->lost_zone))
+            !is_gone(model, pool->reservation, options->lost_zone))
             model->tables.reservation_nodes[pool->reservation - config->reservations] -=
                 (int)pool->static_nodes;
     }

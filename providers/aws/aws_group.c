@@ -14,6 +14,9 @@
 
 enum { MEMBERS_MAX = 10000 };
 
+/* How long before the end of a Capacity Block EC2 begins to end its instances. */
+enum { BLOCK_EARLY_MS = 30 * MINUTE_MS, ULTRASERVER_EARLY_MS = HOUR_MS };
+
 /* The row whose name the state starts with; a state that none names cannot be used. */
 static const struct {
     const char *start;
@@ -112,12 +115,44 @@ int aws_group_read(const struct xml_element *element, struct aws_group *ret_grou
         xml_need_int(element, "MaxSize", &group.most, err) < 0 ||
         read_members(element, &group, err) < 0)
         return -1;
+    if (!text_copy(group.reservation, sizeof group.reservation,
+                   xml_text_or(element,
+                               "CapacityReservationSpecification/CapacityReservationTarget/"
+                               "CapacityReservationIds/member",
+                               "")))
+        group.reservation[0] = '\0';
     group.can_launch = xml_first(element, "LaunchTemplate") ||
                        xml_first(element, "MixedInstancesPolicy");
     group.is_deleted = xml_text_or(element, "Status", "")[0] != '\0';
     read_suspended(element, &group);
     *ret_group = group;
     group = (struct aws_group){ 0 };
+    return 0;
+}
+
+int aws_reservation_ends(const struct xml_element *answer, const char *reservation,
+                         struct wall_time *ret_ends, struct error *err)
+{
+    const struct xml_element *item = xml_first(answer, "capacityReservationSet/item");
+    const char *end, *type;
+    bool is_block;
+
+    while (item && !text_equal(xml_text_or(item, "capacityReservationId", ""), reservation))
+        item = xml_next(item);
+    *ret_ends = (struct wall_time){ 0 };
+    if (!item)
+        return error_set(err, ERROR_CORRUPT, "reservation %s is not in the answer", reservation);
+    end = xml_text_or(item, "endDate", "");
+    type = xml_text_or(item, "instanceType", "");
+    is_block = text_equal(xml_text_or(item, "reservationType", ""), "capacity-block");
+    if (end[0] == '\0')
+        return is_block ? error_set(err, ERROR_CORRUPT, "endDate: is missing") : 0;
+    if (wall_parse(end, false, ret_ends, err) < 0)
+        return error_context(err, "endDate");
+    if (is_block)
+        ret_ends->ms -= text_starts_with(type, "p6e-") || text_starts_with(type, "trn2u.")
+                            ? ULTRASERVER_EARLY_MS
+                            : BLOCK_EARLY_MS;
     return 0;
 }
 

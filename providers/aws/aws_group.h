@@ -21,10 +21,13 @@ struct aws_member {
     bool is_protected;
 };
 
+enum { AWS_RESERVATION_SIZE = 64 };
+
 struct aws_group {
     int64_t desired, least, most;
     int64_t present; /* members that count in the size */
     ARRAY(struct aws_member) members;
+    char reservation[AWS_RESERVATION_SIZE]; /* the capacity reservation that the group names; "" */
     bool can_launch;       /* made from a launch template: LaunchInstances is possible */
     bool is_deleted;       /* or is being deleted */
     bool never_launches;   /* the process Launch is suspended */
@@ -39,6 +42,13 @@ const struct xml_element *aws_group_find(const struct xml_element *answer, const
 int aws_group_read(const struct xml_element *element, struct aws_group *ret_group,
                    struct error *err) __attribute__((warn_unused_result));
 void aws_group_clear(struct aws_group *group);
+
+/* From when the instances in the reservation are gone, from an answer to
+   DescribeCapacityReservations: its end, or earlier where it is a Capacity Block, whose instances
+   EC2 ends before.  0: it has no end.  ERROR_CORRUPT: the answer does not tell. */
+int aws_reservation_ends(const struct xml_element *answer, const char *reservation,
+                         struct wall_time *ret_ends, struct error *err)
+    __attribute__((warn_unused_result));
 
 /* NULL: it is no member. */
 const struct aws_member *aws_group_member(const struct aws_group *group, const char *instance);

@@ -236,7 +236,7 @@ static const struct {
 } reads[] = {
     { AWS_DESCRIBE_ACTIVITIES, NULL },          { AWS_DESCRIBE_HOOKS, read_hooks },
     { AWS_DESCRIBE_REFRESHES, read_refreshes }, { AWS_DESCRIBE_INSTANCES, NULL },
-    { AWS_DESCRIBE_NODEGROUP, read_nodegroup },
+    { AWS_DESCRIBE_RESERVATIONS, NULL },        { AWS_DESCRIBE_NODEGROUP, read_nodegroup },
 };
 
 static void report_permission(struct aws_task *task, enum aws_action action, bool is_there)
@@ -253,6 +253,8 @@ static char *make_form(const struct aws_task *task, enum aws_action action)
     if (action == AWS_DESCRIBE_NODEGROUP)
         return url_format("/clusters/%s/node-groups/%s", task->pool.eks_cluster,
                           task->pool.nodegroup);
+    if (action == AWS_DESCRIBE_RESERVATIONS)
+        return mem_copy_chars("&MaxResults=5");
     if (action == AWS_DESCRIBE_INSTANCES)
         return url_format("&Filter.1.Name=%s&Filter.1.Value.1=%s&MaxResults=5",
                           "tag:aws:autoscaling:groupName", task->pool.group);

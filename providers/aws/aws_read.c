@@ -11,16 +11,21 @@
 
 #include <inttypes.h>
 
-enum { FIRST_SIGHT_MS = 10 * MINUTE_MS, ACTIVITIES = 20 };
+enum { FIRST_SIGHT_MS = 10 * MINUTE_MS, ENDS_AGE_MS = 10 * MINUTE_MS, ACTIVITIES = 20 };
 
 static void finish_page(struct aws_task *task, const char *next)
 {
     ARRAY(struct instance) instances = { 0 };
+    struct wall_time ends = aws_memory_of(task->aws, task->pool.group)->ends;
     const struct error trouble = task->trouble;
     owned(chars) char *token = mem_copy_chars(next);
 
-    for (size_t i = 0; i < task->group.members.count; i++)
-        *array_add(&instances) = task->group.members.items[i].instance;
+    for (size_t i = 0; i < task->group.members.count; i++) {
+        struct instance *instance = array_add(&instances);
+
+        *instance = task->group.members.items[i].instance;
+        instance->ends = ends;
+    }
 
     const struct instance_page page = {
         .items = instances.items,
@@ -72,6 +77,50 @@ static void explain(struct aws_task *task)
     aws_task_ask(task, AWS_DESCRIBE_ACTIVITIES, form, on_activities);
 }
 
+/* The list is whole; why it lacks instances comes after it. */
+static void go_on(struct aws_task *task)
+{
+    struct aws_memory *memory = aws_memory_of(task->aws, task->pool.group);
+
+    if (task->group.desired > task->group.present) {
+        explain(task);
+        return;
+    }
+    memory->whole = aws_clock_now(aws_login_clock(task->aws->login),
+                                  loop_wall(task->aws->world->loop));
+    finish_page(task, NULL);
+}
+
+/* When it cannot be read, what was known before holds. */
+static void on_reservation(struct aws_task *task, const struct aws_reply *reply,
+                           const struct error *err)
+{
+    struct aws_memory *memory = aws_memory_of(task->aws, task->pool.group);
+    struct wall_time ends;
+
+    if (!err && aws_reservation_ends(reply->xml, task->group.reservation, &ends, NULL) == 0)
+        memory->ends = ends;
+    go_on(task);
+}
+
+static void read_end(struct aws_task *task)
+{
+    struct aws_memory *memory = aws_memory_of(task->aws, task->pool.group);
+    int64_t now_ms = loop_now(task->aws->world->loop);
+    bool is_recent = memory->ends_read_ms > 0 && now_ms - memory->ends_read_ms < ENDS_AGE_MS;
+
+    if (task->group.reservation[0] == '\0')
+        memory->ends.ms = 0;
+    if (task->group.reservation[0] == '\0' || is_recent) {
+        go_on(task);
+        return;
+    }
+    memory->ends_read_ms = now_ms > 0 ? now_ms : 1;
+    owned(chars) char *form = url_format("&CapacityReservationId.1=%s", task->group.reservation);
+
+    aws_task_ask(task, AWS_DESCRIBE_RESERVATIONS, form, on_reservation);
+}
+
 static void on_list(struct aws_task *task, const struct aws_reply *reply, const struct error *err)
 {
     const struct xml_element *element = NULL;
@@ -90,18 +139,11 @@ static void on_list(struct aws_task *task, const struct aws_reply *reply, const 
     }
     if (!element)
         error_set(&why, ERROR_INVALID, "there is no such group in %s", task->aws->caller.region);
-    else if (aws_group_read(element, &task->group, &why) == 0 &&
-             task->group.desired > task->group.present) {
-        explain(task);
+    else if (aws_group_read(element, &task->group, &why) == 0) {
+        read_end(task);
         return;
     }
-    if (why.kind != ERROR_NONE) {
-        aws_task_fail(task, &why);
-        return;
-    }
-    aws_memory_of(task->aws, task->pool.group)->whole = aws_clock_now(
-        aws_login_clock(task->aws->login), loop_wall(task->aws->world->loop));
-    finish_page(task, NULL);
+    aws_task_fail(task, &why);
 }
 
 void aws_list(struct provider *provider, const struct pool_address *pool, const char *page,

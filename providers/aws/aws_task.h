@@ -28,6 +28,8 @@ struct aws {
 /* What a process learned of a group. */
 struct aws_memory {
     struct wall_time whole; /* when a list last showed that it lacks none; 0: never */
+    struct wall_time ends;  /* of its capacity, as it was read last; 0: never, or not known */
+    int64_t ends_read_ms;   /* when, in loop time; 0: never */
     bool has_no_launch;     /* LaunchInstances was refused: not offered, or not permitted */
 };
 

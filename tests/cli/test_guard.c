@@ -65,6 +65,7 @@ static int may_begin(const struct bench *bench, bool is_emergency, struct error 
         .target = bench->target,
         .node = &bench->node,
         .load = bench->load,
+        .pays_off_ms = HOUR_MS,
         .is_emergency = is_emergency,
     };
 
@@ -84,6 +85,28 @@ static void expect(const struct bench *bench, bool is_emergency, const char *ref
     assert_int_equal(result, -1);
     assert_int_equal(err.kind, ERROR_DENIED);
     assert_string_equal(err.text, refusal);
+}
+
+/* Neither a plan nor a reclaim moves a node for less time than the move takes. */
+static void capacity_that_ends_gets_no_node(void **state)
+{
+    static const char refusal[] =
+        "reservation east ends at 2026-12-01T11:00:00Z, before a move pays off";
+    owned(bench) struct bench bench = open_bench();
+    struct config_reservation *ending =
+        (struct config_reservation *)(uintptr_t)bench.target->reservation;
+    int64_t now_ms = loop_wall(bench.rehearsal->loop).ms;
+
+    (void)state;
+    ending->ends_text = mem_copy_chars("2026-12-01T11:00:00Z");
+    for (int is_emergency = 0; is_emergency < 2; is_emergency++) {
+        ending->ends.ms = now_ms + HOUR_MS + 1;
+        expect(&bench, is_emergency, NULL);
+        ending->ends.ms = now_ms + HOUR_MS;
+        expect(&bench, is_emergency, refusal);
+        ending->ends.ms = now_ms - HOUR_MS;
+        expect(&bench, is_emergency, refusal);
+    }
 }
 
 static void only_pools_of_one_reservation_trade(void **state)
@@ -224,6 +247,7 @@ static void what_is_not_seen_gets_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(capacity_that_ends_gets_no_node),
         cmocka_unit_test(only_pools_of_one_reservation_trade),
         cmocka_unit_test(a_node_without_the_label_is_never_touched),
         cmocka_unit_test(a_node_that_goes_anyway_is_left_alone),

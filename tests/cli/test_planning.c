@@ -271,11 +271,44 @@ static void allocate_writes_once_and_then_agrees_with_itself(void **state)
     text_free(output);
 }
 
+/* The demand ends on Monday the 23rd.  A plan of all windows is for a week from then on, a plan of
+   one for its next stretch. */
+static void a_schedule_counts_on_no_capacity_that_ends(void **state)
+{
+    static const struct {
+        const char *ends, *window;
+        int exit_code;
+    } rows[] = {
+        { "2026-12-01T00:00:00Z", "", EXIT_DIFFERENT },
+        { "2026-11-29T00:00:00Z", "", EXIT_INFEASIBLE },
+        { "2026-11-23T20:00:01Z", " --window weekday-day", EXIT_DIFFERENT },
+        { "2026-11-23T20:00:00Z", " --window weekday-day", EXIT_INFEASIBLE },
+        { "2026-11-28T19:59:59Z", " --window weekend-day", EXIT_INFEASIBLE },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *cut = strstr(config_text, "nodes: 40 }");
+        owned(text) struct text *output = NULL;
+        owned(chars) char *text = text_format("%.*snodes: 40, ends: '%s' }%s",
+                                              (int)(cut - config_text), config_text, rows[i].ends,
+                                              cut + strlen("nodes: 40 }"));
+        owned(chars) char *line = text_format(
+            "allocate --demand @/week.csv --config @/dated.yaml --seeds 2 --check%s",
+            rows[i].window);
+
+        put("dated.yaml", text);
+        if (run(line, &output) != rows[i].exit_code)
+            fail_msg("%s%s: %s", rows[i].ends, rows[i].window, output->chars);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_end_with_their_code_and_write_nothing),
         cmocka_unit_test(allocate_writes_once_and_then_agrees_with_itself),
+        cmocka_unit_test(a_schedule_counts_on_no_capacity_that_ends),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

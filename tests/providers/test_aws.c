@@ -181,6 +181,77 @@ static void an_instance_that_leaves_is_not_present(void **state)
     }
 }
 
+#define NAMED                                                                                      \
+    ASK(ASG, 200,                                                                                  \
+        "<R><DescribeAutoScalingGroupsResult><AutoScalingGroups><member><AutoScalingGroupName>g"   \
+        "</AutoScalingGroupName><MinSize>0</MinSize><MaxSize>9</MaxSize><DesiredCapacity>1"        \
+        "</DesiredCapacity><Instances>" ONE "</Instances><CapacityReservationSpecification>"       \
+        "<CapacityReservationTarget><CapacityReservationIds><member>cr-1</member>"                 \
+        "</CapacityReservationIds></CapacityReservationTarget></CapacityReservationSpecification>" \
+        "</member></AutoScalingGroups></DescribeAutoScalingGroupsResult></R>")
+#define RESERVED(id, type, kind, end)                                                              \
+    ASK(EC2, 200,                                                                                  \
+        "<R><capacityReservationSet><item><capacityReservationId>cr-0</capacityReservationId>"     \
+        "<endDate>2026-09-01T00:00:00Z</endDate></item><item><capacityReservationId>" id           \
+        "</capacityReservationId><instanceType>" type "</instanceType><reservationType>" kind      \
+        "</reservationType>" end "</item></capacityReservationSet></R>")
+#define END "<endDate>2026-09-30T11:30:00.000Z</endDate>"
+
+/* 2026-09-30T11:30:00Z */
+#define END_MS INT64_C(1790767800000)
+
+/* When the capacity of a group ends is that of the reservation which the group names. */
+static void capacity_ends_with_its_reservation(void **state)
+{
+    static const struct {
+        struct script_step answer;
+        int64_t ends_ms;
+    } rows[] = {
+        { RESERVED("cr-1", "p5.48xlarge", "default", END), END_MS },
+        { RESERVED("cr-1", "p5.48xlarge", "default", ""), 0 },
+        { RESERVED("cr-1", "p5.48xlarge", "capacity-block", END), END_MS - 30 * MINUTE_MS },
+        { RESERVED("cr-1", "p6e-gb200.36xlarge", "capacity-block", END), END_MS - HOUR_MS },
+        { RESERVED("cr-1", "trn2u.48xlarge", "capacity-block", END), END_MS - HOUR_MS },
+        { RESERVED("cr-1", "p5.48xlarge", "capacity-block", ""), 0 },
+        { RESERVED("cr-1", "p5.48xlarge", "default", "<endDate>soon</endDate>"), 0 },
+        { RESERVED("cr-2", "p5.48xlarge", "default", END), 0 },
+        { ASK(EC2, 403, "<Response/>"), 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct script_step steps[] = { NAMED, rows[i].answer };
+        struct bench bench;
+
+        bench_open(&bench, steps, COUNT_OF(steps));
+        assert_int_equal(list(&bench), ERROR_NONE);
+        assert_int_equal(bench.items[0].ends.ms, rows[i].ends_ms);
+        bench_close(&bench);
+    }
+}
+
+/* It is asked every ten minutes; what was read holds while it cannot be read again. */
+static void an_end_that_was_read_is_kept(void **state)
+{
+    const struct script_step steps[] = {
+        NAMED, RESERVED("cr-1", "p5.48xlarge", "default", END), NAMED, NAMED, ASK(EC2, 500, ""),
+        NAMED, RESERVED("cr-1", "p5.48xlarge", "default", ""),
+    };
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench, steps, COUNT_OF(steps));
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(list(&bench), ERROR_NONE);
+        assert_int_equal(bench.items[0].ends.ms, END_MS);
+        loop_run_until(bench.loop, loop_now(bench.loop) + 6 * MINUTE_MS);
+    }
+    loop_run_until(bench.loop, loop_now(bench.loop) + 6 * MINUTE_MS);
+    assert_int_equal(list(&bench), ERROR_NONE);
+    assert_int_equal(bench.items[0].ends.ms, 0); /* the end was taken back */
+    bench_close(&bench);
+}
+
 static void expect_place(const struct aws_account *account, const char *text)
 {
     const struct aws_settings settings = { .whose = *account };
@@ -213,6 +284,8 @@ int main(void)
         cmocka_unit_test(a_list_that_is_nonsense_is_no_list),
         cmocka_unit_test(a_provider_id_has_the_zone_and_the_id),
         cmocka_unit_test(an_instance_that_leaves_is_not_present),
+        cmocka_unit_test(capacity_ends_with_its_reservation),
+        cmocka_unit_test(an_end_that_was_read_is_kept),
         cmocka_unit_test(a_place_is_of_an_account),
     };
 

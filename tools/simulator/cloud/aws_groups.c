@@ -107,9 +107,13 @@ static void add_traps(struct text *out, const struct pool *pool, struct simulato
         text_add(out, "<LaunchTemplate><LaunchTemplateId>lt-0123456789abcdef0</LaunchTemplateId>"
                       "<Version>1</Version></LaunchTemplate>");
     if (!sim_aws_has(pool, sim, "on_demand"))
-        text_add(out, "<CapacityReservationSpecification><CapacityReservationPreference>"
-                      "capacity-reservations-only</CapacityReservationPreference>"
-                      "</CapacityReservationSpecification>");
+        text_add(out,
+                 "<CapacityReservationSpecification><CapacityReservationPreference>"
+                 "capacity-reservations-only</CapacityReservationPreference>"
+                 "<CapacityReservationTarget><CapacityReservationIds><member>cr-%s</member>"
+                 "</CapacityReservationIds></CapacityReservationTarget>"
+                 "</CapacityReservationSpecification>",
+                 pool->reservation->plan->name);
     if (sim_aws_has(pool, sim, "lifetime"))
         text_add(out, "<MaxInstanceLifetime>604800</MaxInstanceLifetime>");
     if (sim_aws_has(pool, sim, "deleted"))

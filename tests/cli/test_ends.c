@@ -1,0 +1,153 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Capacity that ends: no window counts on it, and no move brings a node to it, whether the
+ * configuration says so or the cloud.
+ */
+#include "broker/doctor/pool_match.h"
+#include "tests/cli/small_world.h"
+
+#include <stdlib.h>
+
+enum { START_HOUR = 6 };
+
+/* The text with each `from` replaced; the caller frees it. */
+static char *replaced(const char *chars, const char *from, const char *to)
+{
+    struct text *out = text_new(TEXT_UNBOUNDED);
+    const char *found;
+
+    while ((found = strstr(chars, from))) {
+        text_add(out, "%.*s%s", (int)(found - chars), chars, to);
+        chars = found + strlen(from);
+    }
+    text_add(out, "%s", chars);
+    return text_take(out);
+}
+
+/* The small world with a reservation that ends, on Google or on AWS, and what is said of its end.
+ */
+struct scene {
+    const char *setting; /* of the reservation */
+    const char *world;
+    bool is_aws;
+    int nodes; /* of production by day, where 10 are wanted */
+    bool warns;
+};
+
+/* Nor does an operator get nodes that are about to go. */
+static void expect_no_reclaim(struct rehearsal *rehearsal)
+{
+    struct error err = { 0 };
+    owned(json) json_t *request = json_make("{ss si ss sb}", "cluster", "prod-a", "nodes", 10,
+                                            "reason", "launch", "is_new", 1);
+
+    assert_null(service_reclaim(rehearsal->service, request, "test", &err));
+}
+
+static void play(const struct scene *scene)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *ending = text_format("nodes: 16%s}", scene->setting);
+    owned(chars) char *config = replaced(small_config, "nodes: 16}", ending);
+    owned(chars) char *aws = replaced(config, "project: p,", "");
+    owned(chars) char *amazon = replaced(
+        aws,
+        "google: {kind: gcp, endpoint: 'http://127.0.0.1:1/gcp', metadata: "
+        "'http://127.0.0.1:1/gcp'}",
+        "google: {kind: aws, region: us-east5, "
+        "autoscaling_endpoint: 'http://127.0.0.1:1/aws/autoscaling', "
+        "ec2_endpoint: 'http://127.0.0.1:1/aws/ec2'}");
+    owned(chars) char *world = text_format("seed: 7\n%s%s", small_machines, scene->world);
+    struct rehearsal *rehearsal = world_start(folder, scene->is_aws ? amazon : config, world,
+                                              START_HOUR, 7);
+
+    rehearsal_run(rehearsal, 5 * MINUTE_MS);
+    apply(rehearsal, 10, 6);
+    rehearsal_run(rehearsal, 2 * HOUR_MS); /* 08:05 */
+    assert_int_equal(nodes_of(rehearsal, "prod-a-east"), scene->nodes);
+    assert_int_equal(nodes_of(rehearsal, "research-a-east"), 16 - scene->nodes);
+    assert_int_equal(warns_of(rehearsal, "ends from"), scene->warns);
+    if (scene->nodes < 10)
+        expect_no_reclaim(rehearsal);
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_int_equal(nodes_of(rehearsal, "prod-a-east"), scene->nodes);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+    rehearsal_close(rehearsal);
+}
+
+static void the_configuration_says_when(void **state)
+{
+    (void)state;
+    play(&(struct scene){ ", ends: '2026-11-17T08:10:00Z'", "", false, 6, true });
+    play(&(struct scene){ ", ends: '2026-11-17T10:10:00+02:00'", "", false, 6, true });
+    play(&(struct scene){ ", ends: '2026-11-30T08:10:00Z'", "", false, 10, false });
+}
+
+/* Half an hour before a Capacity Block ends, EC2 ends its instances. */
+static void the_cloud_says_when(void **state)
+{
+    (void)state;
+    play(&(struct scene){ "", "aws: {east: {ends: '2026-11-17T08:40:00Z'}}\n", true, 6, true });
+    play(&(struct scene){ "", "aws: {east: {ends: '2026-11-30T08:40:00Z'}}\n", true, 10, false });
+    play(&(struct scene){ "", "", true, 10, false });
+}
+
+static void count_ends(void *context, const struct finding *finding)
+{
+    *(int *)context += finding->verdict == FINDING_WRONG && text_equal(finding->subject, "ends");
+}
+
+/* A plan asks no cloud, so what the cloud says must be in the file. */
+static void the_doctor_compares_both(void **state)
+{
+    enum { CLOUD_MS = 1000000 };
+    static const struct {
+        int64_t cloud_ms, file_ms;
+        int wrong;
+    } rows[] = {
+        { 0, 0, 0 },
+        { 0, CLOUD_MS, 0 },
+        { CLOUD_MS, 0, 1 },
+        { CLOUD_MS, CLOUD_MS, 0 },
+        { CLOUD_MS, CLOUD_MS - 1, 0 },
+        { CLOUD_MS, CLOUD_MS + 1, 1 },
+    };
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *path = test_folder_write(folder, "sluice.yaml", small_config);
+    struct error err = { 0 };
+    owned(config) struct config *config = config_read(path, &err);
+    owned(map) struct map *nodes = map_new(NULL);
+    owned(map) struct map *machines = map_new(NULL);
+    struct snapshot snapshot = { .nodes = nodes };
+    struct instance lasting = { .name = "a" }, ending = { .name = "b" };
+    int wrong = 0;
+    const struct pool_match match = { config,    &config->pools[0], machines,
+                                      &snapshot, count_ends,        &wrong };
+
+    (void)state;
+    map_set(machines, lasting.name, &lasting);
+    map_set(machines, ending.name, &ending);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        wrong = 0;
+        ending.ends.ms = rows[i].cloud_ms;
+        config->reservations[0].ends.ms = rows[i].file_ms;
+        pool_match_find(&match);
+        assert_int_equal(wrong, rows[i].wrong);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_configuration_says_when),
+        cmocka_unit_test(the_cloud_says_when),
+        cmocka_unit_test(the_doctor_compares_both),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    setenv("AWS_ACCESS_KEY_ID", "AKIASIMULATED0000000", 1);
+    setenv("AWS_SECRET_ACCESS_KEY", "simulated/secret+of/the+simulator0000000", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

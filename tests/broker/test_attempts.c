@@ -48,7 +48,7 @@ static void a_pool_is_closed_after_so_many_failures_for_so_long(void **state)
                                       .breaker_pause_ms = 30 * MINUTE_MS };
         struct lane lane = { .failures = rows[i].failures, .failed = noon };
         struct wall_time until = lane_closed_until(&lane, &guard,
-                                                    after(rows[i].minutes * MINUTE_MS));
+                                                   after(rows[i].minutes * MINUTE_MS));
 
         if ((until.ms > 0) != rows[i].is_closed)
             fail_msg("row %zu", i);

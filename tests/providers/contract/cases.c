@@ -8,7 +8,7 @@
 #include "tests/providers/contract/contract.h"
 
 static const struct contract_case *const tables[] = { contract_orders, contract_capacity,
-                                                      contract_rivals };
+                                                      contract_rivals, contract_malformed };
 
 struct play {
     const struct contract_case *of;

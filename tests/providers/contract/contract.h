@@ -187,7 +187,7 @@ struct contract_case {
 
 extern const struct contract_case contract_orders[];
 extern const struct contract_case contract_capacity[];
-extern const struct contract_case contract_rivals[];
+extern const struct contract_case contract_rivals[], contract_malformed[];
 
 /* The matrix of providers/README.md is what the table of kinds says. */
 void contract_check_page(void **state);

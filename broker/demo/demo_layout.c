@@ -14,6 +14,7 @@ const struct demo_layout demo_google = {
     .places = google_places,
     .count = sizeof google_places / sizeof *google_places,
     .config =
+        "lead: {prior_p50: 40m, prior_p95: 60m}\n"
         "clusters:\n"
         "  prod-a: {role: production, kubeconfig: prod-a.kubeconfig}\n"
         "  prod-b: {role: production, kubeconfig: prod-b.kubeconfig}\n"
@@ -46,11 +47,13 @@ static const struct demo_place cloud_places[] = {
     { "prod-azure", "research-azure", "prod-azure-main", "research-azure-main", 24 },
 };
 
-/* The second cloud does not answer while the first wave of the morning is on its way. */
+/* The second cloud does not answer while the first wave of the morning is on its way.  AKS takes
+   one change of a cluster at a time: the last of a wave comes later than on the other clouds. */
 const struct demo_layout demo_clouds = {
     .places = cloud_places,
     .count = sizeof cloud_places / sizeof *cloud_places,
     .config =
+        "lead: {prior_p50: 45m, prior_p95: 80m}\n"
         "clusters:\n"
         "  prod-google: {role: production, kubeconfig: prod-google.kubeconfig}\n"
         "  prod-aws: {role: production, kubeconfig: prod-aws.kubeconfig}\n"

@@ -24,7 +24,7 @@ struct demo_place {
 struct demo_layout {
     const struct demo_place *places; /* in the order of the configuration's reservations */
     size_t count;
-    const char *config;      /* YAML: clusters, reservations, providers, pools */
+    const char *config;      /* YAML: lead, clusters, reservations, providers, pools */
     const char *shares;      /* of each workload, by production cluster */
     const char *world;       /* more YAML of world.yaml */
     const char *credentials; /* of DEMO_CREDENTIALS; NULL: no such file */

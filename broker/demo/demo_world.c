@@ -75,8 +75,7 @@ static const char config_head[] =
     "  weekend-night: {days: [sat, sun], from: '20:00', to: '08:00'}\n"
     "journal: ':memory:'\n"
     "drain: {notice: 30m, deadline: 10m, settle: 5s}\n"
-    "guard: {in_flight: 60, in_flight_per_cluster: 40}\n"
-    "lead: {prior_p50: 40m, prior_p95: 60m}\n";
+    "guard: {in_flight: 60, in_flight_per_cluster: 40}\n";
 
 static char *path_in(const char *folder, const char *name)
 {

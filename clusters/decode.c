@@ -239,8 +239,8 @@ static int pod_finalizers(struct pod *pod, const json_t *object, struct error *e
     return 0;
 }
 
-/* A kubelet deletes with grace 0 when all containers have ended.  Any other client that does so
-   gives up on the pod: without the finalizer the object would be gone, too.  Other finalizers may
+/* A pod that was deleted with grace 0, and that only the Job controller's finalizer keeps, is only
+   still to be counted: its containers have ended, or a client gave up on it.  Other finalizers may
    need the node. */
 static int pod_count(struct pod *pod, const json_t *object, struct error *err)
 {

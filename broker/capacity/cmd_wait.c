@@ -225,9 +225,10 @@ static void print_json(const struct question *question, const struct load *load,
 static const char *router_note(const struct question *question)
 {
     static const char *const notes[ENGINE_ROUTERS] = {
-        [ENGINE_LEAST_OUTSTANDING] =
-            "replicas count as equally full; simulated, 4 and 10 of them at 90 % have 10 and 23 %\n"
-            "          fewer that wait, and 12 and 18 % longer waits at 98 %",
+        [ENGINE_LEAST_OUTSTANDING] = "replicas count as equally full.  Simulated at 90 % load: of "
+                                     "4 replicas 10 % fewer requests\n"
+                                     "          wait, and the wait at 98 % is 12 % longer; of 10 "
+                                     "replicas 23 % fewer, and 18 %",
         [ENGINE_ROUND_ROBIN] = "counts as random: no closed form, waits are shorter than shown",
     };
 

@@ -248,8 +248,8 @@ struct quotas *quotas_new(struct service *service) __attribute__((warn_unused_re
 void quotas_free(struct quotas *quotas);
 int quotas_load(struct quotas *quotas, struct error *err) __attribute__((warn_unused_result));
 void quotas_advance(struct quotas *quotas);
-/* Whether nodes may begin to leave the pool at all: all that is reserved in its cluster fits the
-   static nodes, and a quota that would have to shrink can be set. */
+/* Whether nodes may begin to leave the pool at all.  The reserved quotas of its cluster (which are
+   never written) fit its static nodes, and each quota that has to shrink can be set. */
 int quotas_allow_leaving(const struct quotas *quotas, const struct config_pool *pool,
                          struct error *err) __attribute__((warn_unused_result));
 /* Whether leaving nodes of the pool may be cordoned and drained: the quotas have shrunk.

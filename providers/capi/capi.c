@@ -43,8 +43,8 @@ static bool capi_read_provider_id(const struct pool_address *pool, const char *p
     return false;
 }
 
-/* The session goes first: what is in flight then calls nobody.  The newest call is the first: none
-   gets its turn by the end of another. */
+/* The session is freed first, so that no answer arrives any more; then the calls, the newest first.
+   The end of a call gives its turn to the next one that waits, so in this order no call starts. */
 static void capi_close(struct provider *provider)
 {
     struct capi *capi = (struct capi *)provider;

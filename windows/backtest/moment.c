@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Busy servers are sorted only where it matters: where some have to leave, and where two moments
- * may be the same.
+ * The busy servers of a moment (the state of a replay) are sorted only where it matters: before
+ * some have to leave, and before two moments that may be equal are compared.
  */
 #include "windows/backtest/moment.h"
 

@@ -286,8 +286,8 @@ static bool is_time_without_unit(const char *name)
     return found && found->role == ROLE_TIME;
 }
 
-/* Times of logs may be relative to the file's beginning: as in a known trace, or in the unit of the
-   column's name. */
+/* Times of logs may count from the file's beginning.  Their unit is at the end of the column's name
+   (time_ms); otherwise it is that of the public trace with these columns (token_columns.h). */
 static int find_elapsed(struct columns *columns, const struct csv *header, const struct csv *row,
                         struct error *err)
 {

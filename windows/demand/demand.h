@@ -44,8 +44,8 @@ struct demand_series {
     bool is_single;                  /* no priorities: everything is in DEMAND_LOW */
     int32_t *counts[DEMAND_CLASSES]; /* DEMAND_UNKNOWN in all classes of a step or in none; NULL:
                                         the queue has no such class */
-    int64_t longest_ms;              /* the longest step of its rows: more than step_ms if the step
-                                        changed, or is longer than an hour */
+    int64_t longest_ms;              /* the longest step of its rows.  step_ms is an hour at most,
+                                        and less than this if the step changed */
     struct wall_time changed;        /* when its step first changed; 0: never */
     struct token_pairs *tokens;      /* lengths of its requests; NULL: the file tells none */
     int64_t apart_ms;                /* with missing_zero: how far its rows are apart all the time,

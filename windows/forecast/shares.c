@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The method is a price on misses: for a given price each cell has its own best share, and the
- * misses of all together fall as the price rises.
+ * The method is a price on misses.  A cell is a window of a queue; its share is the part of its
+ * days that may miss the bound.  For a given price each cell has its own best share, and the misses
+ * of all together fall as the price rises.
  */
 #include "windows/forecast/shares.h"
 

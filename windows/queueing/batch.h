@@ -79,10 +79,11 @@ void batch_run_before(struct batch *batch, const struct batch_feed *feed);
    counted. */
 void batch_begin(struct batch *batch, double now);
 
-/* So many replicas from `now` on; never more than the limit of batch_new().  Those with the most to
-   do stay or come back, by the number of requests, then by the longest rest; then empty ones join.
-   The others drain: they finish their running requests, and their waiting ones go to the router
-   again, high first.  Requests that arrive while there is no replica wait for the first. */
+/* From `now` on so many replicas serve; never more than the limit of batch_new().  Of all, draining
+   ones included, those with the most running requests are taken first, then those whose last
+   request needs longest to end, then empty ones.  The others drain: they finish their running
+   requests, and their waiting ones go to the router again, high first.  Requests that arrive while
+   there is no replica wait for the first. */
 void batch_resize(struct batch *batch, int replicas, double now);
 
 /* The least number of those of a class that wait or, where the time per token counts, run; SIZE_MAX

@@ -74,8 +74,8 @@ static inline double batch_replica_next(const struct batch_replica *replica,
                               (replica->ends[running - 1] - replica->tokens) * pace->ticks[running];
 }
 
-/* Starts a request of so many tokens; returns its slot.  Of requests that end with the same token,
-   the first to begin ends first. */
+/* Starts a request of so many tokens; returns its slot.  Of requests whose ends are equal (counts
+   of `tokens`), the first to begin ends first. */
 static inline uint16_t batch_replica_add(struct batch_replica *replica, double tokens, bool tells)
 {
     double *ends = replica->ends;

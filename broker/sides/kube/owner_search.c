@@ -228,9 +228,8 @@ static void workloads_came(void *context, const json_t *body, const struct error
 
     require(search->is_under_way && search->wants_workload);
     search->is_under_way = false;
-    /* The same server answered for the object: so a path that it does not serve is one that it
-     * lacks.
-     */
+    /* The server has just answered for the object, so that it refuses this path is no fault of the
+       server: it has no Kueue. */
     if (err && err->kind != ERROR_NOT_FOUND && err->kind != ERROR_INVALID) {
         failed(search, err);
         return;

@@ -20,9 +20,9 @@ struct readiness {
     struct wall_time not_before; /* a Node older than this is not of this machine */
 };
 
-/* Whether the number of GPUs differs, and the node has uncounted accelerators or slices, or its
-   cluster does not show its devices.  The number is then uncertain, so the node must not be
-   discarded. */
+/* Whether the node has another number of GPUs than `gpus`, and this number is uncertain: it has
+   accelerators that are not counted, or slices of GPUs, or its cluster does not show its devices.
+   Such a node must not be discarded. */
 bool readiness_is_other(const struct snapshot *snapshot, const struct node *node, int64_t gpus);
 
 /* Appends the missing conditions, separated by "; "; nothing when the node may serve. */

@@ -180,8 +180,8 @@ static bool is_of_aws(const struct simulator *sim, const struct reservation *res
     return false;
 }
 
-/* "cr-" and the name of the reservation.  Below aws: NAME in world.yaml `ends` makes it a Capacity
-   Block. */
+/* A reservation's ID is "cr-" and its name.  It is a Capacity Block if world.yaml has the key
+   `ends` for it, under `aws: NAME`. */
 void sim_aws_describe_reservations(struct sim_aws_call *aws)
 {
     struct simulator *sim = aws->call->sim;

@@ -6,6 +6,7 @@
  */
 #include "tools/simulator/cloud/aws_cloud.h"
 #include "tools/simulator/cloud/clouds.h"
+#include "tools/simulator/cloud/overlay.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -282,6 +283,23 @@ static bool fields_are_right(struct sim_aws_call *aws, const struct sim_aws_acti
     return true;
 }
 
+/* Whether the accounts of AWS in sluice.yaml may use the action. */
+static bool may_use(struct sim_aws_call *aws, const struct sim_aws_action *action)
+{
+    owned(chars) char *permission = text_format("%s:%s", sim_aws_names[action->service].path,
+                                                action->name);
+
+    for (size_t i = 0; i < aws->call->sim->pool_count; i++) {
+        const struct pool *pool = &aws->call->sim->pools[i];
+
+        if (text_equal(pool->cloud->kind, "aws") && sim_denies(aws->call->sim, pool, permission)) {
+            sim_aws_refuse(aws, SIM_AWS_FORBIDDEN, permission);
+            return false;
+        }
+    }
+    return true;
+}
+
 static void answer_action(struct sim_aws_call *aws, const struct sim_aws_action *action)
 {
     owned(chars) char *version = sim_aws_field(aws, "Version");
@@ -293,7 +311,7 @@ static void answer_action(struct sim_aws_call *aws, const struct sim_aws_action 
                       "valid",
                       version ? version : "");
     else if ((action->is_unsigned || sim_aws_is_signed(aws)) && !sim_call_fault(aws->call) &&
-             fields_are_right(aws, action))
+             may_use(aws, action) && fields_are_right(aws, action))
         action->answer(aws);
 }
 

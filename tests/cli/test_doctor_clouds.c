@@ -1,0 +1,248 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice doctor on each simulated cloud: a mistake of the account or of a pool is named, with what
+ * to do, and nothing else is said that a right pool does not get.
+ */
+#include "broker/doctor/doctor.h"
+#include "broker/doctor/examination.h"
+#include "tests/cli/clouds.h"
+
+#define LAB "pool research-a-east "
+
+struct mistake {
+    const char *cloud;
+    const char *world; /* added to world.yaml */
+    const char *keys;  /* of research-a-east, added there */
+    const char *old;   /* of the configuration; NULL: it is right */
+    const char *new;
+    const char *rows[2]; /* "part name verdict subject" */
+};
+
+static const struct mistake mistakes[] = {
+    { "aws by number",
+      "aws: { research-a-east: { autoscaler: true } }\n",
+      "",
+      NULL,
+      NULL,
+      { LAB "doubtful k8s.io/cluster-autoscaler/enabled" } },
+    { "aws by number",
+      "aws: { research-a-east: { zones: 'us-east5a,us-east5b' } }\n",
+      "",
+      NULL,
+      NULL,
+      { LAB "wrong AZRebalance", LAB "doubtful AvailabilityZones" } },
+    { "aws by number",
+      "aws: { research-a-east: { warm_pool: true } }\n",
+      "",
+      NULL,
+      NULL,
+      { LAB "wrong WarmPoolConfiguration" } },
+    { "aws by number",
+      "aws: { research-a-east: { min: 10 } }\n",
+      "",
+      NULL,
+      NULL,
+      { LAB "doubtful MinSize" } },
+    { "aws by number",
+      "aws: { research-a-east: { max: 10 } }\n",
+      "",
+      NULL,
+      NULL,
+      { LAB "doubtful MaxSize" } },
+    { "aws by number",
+      "aws: { research-a-east: { on_demand: true } }\n",
+      "",
+      NULL,
+      NULL,
+      { LAB "doubtful CapacityReservationPreference" } },
+    { "aws by number",
+      "aws: { research-a-east: { unprotected: true } }\n",
+      "",
+      NULL,
+      NULL,
+      { LAB "doubtful NewInstancesProtectedFromScaleIn" } },
+    { "aws by number",
+      "aws: { research-a-east: { lifetime: true } }\n",
+      "",
+      NULL,
+      NULL,
+      { LAB "wrong MaxInstanceLifetime" } },
+    { "aws by number",
+      "aws: { research-a-east: { refresh: true } }\n",
+      "",
+      NULL,
+      NULL,
+      { LAB "wrong InstanceRefreshes" } },
+    { "aws by number",
+      "aws: { research-a-east: { hook: true } }\n",
+      "",
+      NULL,
+      NULL,
+      { LAB "doubtful LifecycleHooks" } },
+    { "aws by number", "", "", "group: lab", "group: other", { LAB "wrong list" } },
+    { "azure", "", "autoscaler: 'true'", NULL, NULL, { LAB "wrong enableAutoScaling" } },
+    { "azure", "", "zones: '1,2'", NULL, NULL, { LAB "wrong availabilityZones" } },
+    { "azure", "", "mode: System", NULL, NULL, { LAB "doubtful mode" } },
+    { "azure", "", "scale_down_mode: Deallocate", NULL, NULL, { LAB "wrong scaleDownMode" } },
+    { "azure", "", "", "managed_cluster: lab", "managed_cluster: other", { LAB "wrong list" } },
+    { "google",
+      "",
+      "gcp: { group: '{\"status\":{\"autoscaler\":\"a\"}}' }",
+      NULL,
+      NULL,
+      { LAB "wrong status/autoscaler" } },
+    { "google",
+      "",
+      "gcp: { group: '{\"targetSizePolicy\":{\"mode\":\"BULK\"}}' }",
+      NULL,
+      NULL,
+      { LAB "wrong targetSizePolicy/mode" } },
+    { "oracle",
+      "",
+      "oci: { node_pool: '{\"nodePoolCyclingDetails\":{\"isNodeCyclingEnabled\":true}}' }",
+      NULL,
+      NULL,
+      { LAB "doubtful nodePoolCyclingDetails/isNodeCyclingEnabled" } },
+    { "cluster api",
+      "",
+      "",
+      "machine_deployment: lab",
+      "machine_deployment: other",
+      { LAB "wrong list" } },
+};
+
+/* Of a provider's account; each is also the subject. */
+static const struct {
+    const char *cloud;
+    const char *permission;
+} permissions[] = {
+    { "google", "compute.instanceGroupManagers.update" },
+    { "google", "compute.instances.get" },
+    { "aws by launch", "autoscaling:DescribeScalingActivities" },
+    { "aws by launch", "autoscaling:DescribeLifecycleHooks" },
+    { "aws by launch", "autoscaling:DescribeInstanceRefreshes" },
+    { "aws by launch", "ec2:DescribeInstances" },
+    { "azure", "Microsoft.ContainerService/managedClusters/agentPools/write" },
+    { "azure", "Microsoft.ContainerService/managedClusters/agentPools/deleteMachines/action" },
+};
+
+static void add_row(void *context, const struct doctor_row *row)
+{
+    owned(json) json_t *said = examination_row(row);
+    owned(chars) char *text = NULL;
+
+    if (row->finding.verdict == FINDING_RIGHT)
+        return;
+    assert_true(row->finding.remedy[0] != '\0' && row->finding.text[0] != '\0');
+    text = text_format("%s %s %s %s", json_text_or(said, "part", ""),
+                       json_text_or(said, "name", ""), json_text_or(said, "verdict", ""),
+                       json_text_or(said, "subject", ""));
+    json_object_set_new(context, text, json_text(row->finding.text));
+}
+
+static const struct test_cloud *cloud_of(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(test_clouds); i++)
+        if (text_equal(test_clouds[i].name, name))
+            return &test_clouds[i];
+    fail_msg("there is no cloud %s", name);
+    return NULL;
+}
+
+/* The rows that are not right: "row" -> its sentence. */
+static json_t *examine_with(const struct mistake *mistake)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *right = cloud_config(cloud_of(mistake->cloud));
+    owned(chars) char *wrong = mistake->old ? cloud_text(right, mistake->old, mistake->new)
+                                            : mem_copy_chars(right);
+    owned(chars) char *keys = text_format("research-a-east: {nodes: 10, %s}", mistake->keys);
+    owned(chars) char *pools = cloud_text(small_machines, "research-a-east: {nodes: 10}",
+                                          mistake->keys[0] ? keys : "research-a-east: {nodes: 10}");
+    owned(chars) char *world = text_format("seed: 11\n%s%s", pools, mistake->world);
+    struct rehearsal *rehearsal;
+    owned(chars) char *path = test_folder_write(folder, "mistaken.yaml", wrong);
+    struct error err = { 0 };
+    owned(config) struct config *config = config_read(path, &err);
+    json_t *rows = json_object();
+    struct doctor *doctor;
+
+    if (!config)
+        fail_msg("%s", err.text);
+    cloud_write_accounts(folder);
+    rehearsal = world_open(folder, right, world, 6, 11);
+    doctor = doctor_open(&rehearsal->world, config, add_row, rows);
+    loop_run_until(rehearsal->loop, loop_now(rehearsal->loop) + MINUTE_MS);
+    assert_true(doctor_is_done(doctor));
+    doctor_close(doctor);
+    rehearsal_close(rehearsal);
+    return rows;
+}
+
+/* What is said beside what a right pool of this cloud gets. */
+static json_t *examine_mistake(const struct mistake *mistake)
+{
+    const struct mistake none = { .cloud = mistake->cloud, .world = "", .keys = "" };
+    owned(json) json_t *right = examine_with(&none);
+    json_t *rows = examine_with(mistake);
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(right, key, value)
+        json_object_del(rows, key);
+    return rows;
+}
+
+static void each_mistake_is_named(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(mistakes); i++) {
+        owned(json) json_t *rows = examine_mistake(&mistakes[i]);
+        size_t wanted = 0;
+
+        for (; wanted < COUNT_OF(mistakes[i].rows) && mistakes[i].rows[wanted]; wanted++)
+            if (!json_object_get(rows, mistakes[i].rows[wanted])) {
+                json_dumpf(rows, stderr, JSON_INDENT(2));
+                fail_msg("mistake %zu: %s", i, mistakes[i].rows[wanted]);
+            }
+        if (json_object_size(rows) != wanted) {
+            json_dumpf(rows, stderr, JSON_INDENT(2));
+            fail_msg("mistake %zu: %zu rows", i, json_object_size(rows));
+        }
+    }
+}
+
+static void each_permission_that_lacks_is_named(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(permissions); i++) {
+        bool is_of_pool = text_equal(permissions[i].cloud, "azure");
+        owned(chars) char *world = text_format("denied: [ { whose: %s, action: '%s' } ]\n",
+                                               cloud_of(permissions[i].cloud)->kind,
+                                               permissions[i].permission);
+        owned(chars) char *keys = text_format("denied: %s", permissions[i].permission);
+        owned(chars) char *row = text_format(LAB "wrong %s", permissions[i].permission);
+        const struct mistake mistake = { .cloud = permissions[i].cloud,
+                                         .world = is_of_pool ? "" : world,
+                                         .keys = is_of_pool ? keys : "" };
+        owned(json) json_t *rows = examine_mistake(&mistake);
+
+        if (!json_object_get(rows, row)) {
+            json_dumpf(rows, stderr, JSON_INDENT(2));
+            fail_msg("%s", row);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_mistake_is_named),
+        cmocka_unit_test(each_permission_that_lacks_is_named),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -225,10 +225,12 @@ static void print_json(const struct question *question, const struct load *load,
 static const char *router_note(const struct question *question)
 {
     static const char *const notes[ENGINE_ROUTERS] = {
-        [ENGINE_LEAST_OUTSTANDING] = "replicas count as equally full.  Simulated at 90 % load: of "
-                                     "4 replicas 10 % fewer requests\n"
-                                     "          wait, and the wait at 98 % is 12 % longer; of 10 "
-                                     "replicas 23 % fewer, and 18 %",
+        [ENGINE_LEAST_OUTSTANDING] =
+            "computed as if all replicas were equally full.  A simulation at 90 % load differs: "
+            "with 4\n"
+            "          replicas 10 % fewer requests wait than computed here, and the wait at 98 % "
+            "is 12 %\n"
+            "          longer; with 10 replicas 23 % fewer and 18 % longer",
         [ENGINE_ROUND_ROBIN] = "counts as random: no closed form, waits are shorter than shown",
     };
 

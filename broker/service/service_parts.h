@@ -170,7 +170,8 @@ int order_read_key(const json_t *request, const char **ret_key, struct error *er
 int order_find(const struct service *service, const struct order_wish *wish,
                const struct reclaim **ret_order, struct error *err)
     __attribute__((warn_unused_result));
-/* {id, state (live, ended, over), cluster, wanted_nodes, accepted_nodes, lacking_nodes, pools, ...}
+/* state: live; ended (by `reclaim end`); over (its time has passed).
+   {id, state, cluster, wanted_nodes, accepted_nodes, lacking_nodes, pools, ...}
  */
 json_t *order_describe(const struct service *service, const struct survey *survey,
                        const struct reclaim *order)

@@ -6,8 +6,8 @@
  * such pool, the machines that are accounted for: those that were there before the first of the
  * open orders, and those that an order has met since.  Any other machine is a newcomer.
  *
- * The functions that take a batch count its records as stored: if the batch fails, no further one
- * may follow.
+ * The functions that take a journal batch change this at once, as if the batch were stored.  So
+ * after a batch that fails, nothing may be committed any more.
  */
 #pragma once
 

@@ -124,9 +124,9 @@ static void abort_growth(struct azure_call *call)
     azure_call_write(call, AZURE_ABORT, url, NULL, on_aborted);
 }
 
-/* Only a growth that failed can be taken back: AKS would delete a machine for any other number
-   below its count, one that the list does not show yet too.  While an operation runs, a machine of
-   the list may be leaving. */
+/* Only a growth that failed can be taken back.  Otherwise a number below the pool's count makes AKS
+   delete a machine, perhaps one that the list does not show yet.  While an operation runs, a
+   machine of the list may be leaving. */
 static void take_back(struct azure_call *call, const struct azure_pool *pool)
 {
     int64_t scaling_ms = azure_memory_of_scaling(azure_memory_of(call), pool,

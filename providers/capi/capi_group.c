@@ -68,8 +68,8 @@ static enum capi_removal wait_for(char ret_why[CAPI_BUSY_SIZE], const char *why)
     return CAPI_REMOVAL_WAIT;
 }
 
-/* A Machine that was deleted by hand, or by a health check, is replaced: the pool wants one more
-   than stay. */
+/* If a leaving Machine was deleted by hand or by a health check, spec.replicas still counts it, and
+   Cluster API would replace it.  So the pool must then be made smaller by one. */
 enum capi_removal capi_leaving_step(const struct capi_group *group, const struct capi_count *count,
                                     char ret_why[CAPI_BUSY_SIZE])
 {

@@ -230,7 +230,9 @@ const struct conformance_case conformance_cases[] = {
       "`a_second_process_on_one_journal_ends_at_once` of the same file tests the second process. "
       "`two_brokers_on_one_fleet_move_no_node_twice` of that file tests a journal each. "
       "`an_older_epoch_writes_no_more` of tests/broker/test_journal.c tests only the store" },
-    { "T49", "sluice discards no machine of an open intent, and chooses no node of another broker",
+    { "T49",
+      "sluice does not discard a new machine that serves, even if its transfer goes no further; "
+      "it chooses no node that another broker's annotation claims",
       NULL, 0, "tests/cli/test_hazards.c a_node_of_another_broker_is_not_chosen", NULL,
       "`a_machine_that_serves_is_not_discarded` of the same file tests the machine. A transfer "
       "discards only the machine that it made itself" },
@@ -260,8 +262,9 @@ const struct conformance_case conformance_cases[] = {
       "tests/cli/test_doubts.c a_move_is_closed_before_its_first_eviction",
       "tests/real/kueue.c a_gang_leaves_whole_and_quota_follows_the_nodes", NULL },
     { "T56",
-      "a quota shrinks before the drain, and grows when GPUs can be used; no node leaves while "
-      "reserved quotas exceed the static nodes",
+      "a quota shrinks before the drain, and grows when GPUs can be used; no node leaves a "
+      "cluster while its quotas with `reserved: true` (which sluice never writes) and its "
+      "`fixed_gpus` together exceed the GPUs of its usable static nodes",
       a_missing_kueue_is_told_apart, ON_BOTH,
       "tests/cli/test_setpoints.c a_quota_shrinks_before_the_drain_and_grows_with_what_is_ready",
       "tests/real/kueue.c a_gang_leaves_whole_and_quota_follows_the_nodes",

@@ -29,7 +29,7 @@ static int least_replicas(const struct allocate_model *model, size_t queue)
 
 enum { UNSTABLE = 1000 }; /* pressures from here on are of queues that grow without end */
 
-/* The wait of a queue by the replay over that by the estimate; 1 if either is unknown.
+/* The queue's wait in the replay, divided by its wait in the estimate; 1 if either is unknown.
  */
 static double correction_of(const struct window_work *work, size_t queue)
 {

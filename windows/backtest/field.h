@@ -56,8 +56,8 @@ int field_find_need(struct field *field, size_t span, struct error *err)
 int field_find_last_week(struct field *field, size_t week, struct error *err)
     __attribute__((warn_unused_result));
 
-/* The window's segments in the seven days before `wall`; if unknown, in the last known seven of the
-   eight weeks before. */
+/* The window's segments in the seven days before `wall`; if none of them is known, in the seven
+   days before those, and so on, up to eight weeks back. */
 void field_past(const struct field *field, size_t window, struct wall_time wall,
                 struct segment_list *out);
 

@@ -248,8 +248,7 @@ static int find_clock(const struct columns *columns, const struct csv *row)
     return -1;
 }
 
-/* "time_ms", "Time (s)": the unit of times that count from the file's beginning, and without it the
-   name of a time.  0: it names none. */
+/* The unit in ms that a column's name ends with: 1 for "time_ms", 1000 for "Time (s)"; 0: none. */
 static int64_t unit_of(const char *name)
 {
     static const struct {

@@ -142,8 +142,8 @@ int64_t steps_base(const struct steps_tallies *tallies, bool is_sparse, int64_t 
     return is_sparse || count_of(tallies, divisor) > 0 ? divisor : common.distance_ms;
 }
 
-/* Whether more distances of that size follow each other than chance explains.  A distance that is
-   rare in all may be common in a part: a few are never enough. */
+/* Whether more distances of that size follow each other than chance explains.  RUN_MIN is the
+   least run, because a distance that is rare in the whole file may be common in a part of it. */
 static bool is_believed(const struct view *view, int64_t distance_ms, size_t run)
 {
     double share = (double)count_of(&view->tallies, distance_ms) / (double)view->count;

@@ -107,8 +107,9 @@ static void leave_offered(struct bench *bench, struct offered_moment *moment, in
 }
 
 /* No request starts earlier than under the offered load.  So the same number of requests in
-   progress, and the same sum of their end times, mean the same requests and times; except for
-   requests that vanished. */
+   progress, and the same sum of their end times, mean the same requests and times.  This
+   does not hold for requests that were in progress when the segment began and got no server
+   (has_vanished): until they are over, the answer is no. */
 static bool is_offered_again(const struct court *court, const struct bench *bench, uint64_t tick)
 {
     const struct offered_moment *after = &court->offered.after;

@@ -48,8 +48,8 @@ struct engine_law {
 
 struct engine_periods; /* engine_periods.h */
 
-/* ENGINE_LENGTHS pairs of a request's tokens, all equally likely; prompt and answer stay
-   together. */
+/* It has the lengths of ENGINE_LENGTHS requests, all equally likely: in[i] and out[i] are prompt
+   and answer of one request. */
 struct engine {
     struct engine_law law; /* its slots are those that the cache lets run: engine_slots() */
     double mean_out; /* tokens; >= 1 but in the short form, where the one is the whole service */

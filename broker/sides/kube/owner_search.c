@@ -107,8 +107,8 @@ static struct map *count_pods(const struct snapshot *snapshot)
     return counts;
 }
 
-/* One pod of an owner without a queue is evicted, unless that ends its Job: this loses no more, and
-   costs less. */
+/* Whether it is the only pod of its gang, and Kueue does not manage the gang.  Such a pod is
+   evicted, unless that would end its Job: to suspend the owner would lose as much work. */
 static bool is_alone(struct owner_searches *searches, const struct config_cluster *cluster,
                      const struct pod *pod)
 {

@@ -6,6 +6,7 @@
 #include "providers/aws/aws_group.h"
 
 #include "base/input/json.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "providers/aws/aws_errors.h"
 #include "providers/aws/aws_machine.h"
@@ -169,24 +170,44 @@ const struct aws_member *aws_group_member(const struct aws_group *group, const c
     return NULL;
 }
 
+static const struct xml_element *first_activity(const struct xml_element *answer)
+{
+    return xml_first(answer, "DescribeScalingActivitiesResult/Activities/member");
+}
+
+static bool has_failed(const struct xml_element *activity)
+{
+    const char *status = xml_text_or(activity, "StatusCode", "");
+
+    return text_equal(status, "Failed") || text_equal(status, "Cancelled");
+}
+
+/* One that does not tell its time may be recent. */
+static bool is_since(const struct xml_element *activity, struct wall_time since)
+{
+    struct wall_time started;
+
+    return wall_parse(xml_text_or(activity, "StartTime", ""), false, &started, NULL) < 0 ||
+           started.ms >= since.ms;
+}
+
 /* The newest activity is the first.  One that goes on says nothing yet. */
 void aws_group_trouble(const struct xml_element *answer, struct wall_time since,
                        struct error *ret_trouble)
 {
-    const struct xml_element *activity = xml_first(
-        answer, "DescribeScalingActivitiesResult/Activities/member");
+    const struct xml_element *activity = first_activity(answer);
 
     *ret_trouble = (struct error){ 0 };
     for (; activity; activity = xml_next(activity)) {
-        const char *status = xml_text_or(activity, "StatusCode", "");
         struct wall_time started;
 
         if (!text_starts_with(xml_text_or(activity, "Description", ""), "Launching"))
             continue;
         if (wall_parse(xml_text_or(activity, "StartTime", ""), false, &started, NULL) < 0 ||
-            started.ms < since.ms || text_equal(status, "Successful"))
+            started.ms < since.ms ||
+            text_equal(xml_text_or(activity, "StatusCode", ""), "Successful"))
             return;
-        if (text_equal(status, "Failed") || text_equal(status, "Cancelled")) {
+        if (has_failed(activity)) {
             const struct aws_refusal refusal = {
                 .code = "",
                 .message = xml_text_or(activity, "StatusMessage", "(no text)"),
@@ -196,6 +217,43 @@ void aws_group_trouble(const struct xml_element *answer, struct wall_time since,
             return;
         }
     }
+}
+
+/* The instance that it names; "": none.  "Launching a new EC2 instance: i-0123456789abcdef0" */
+static void read_instance(const struct xml_element *activity, char out[INSTANCE_NAME_SIZE])
+{
+    const char *at = strstr(xml_text_or(activity, "Description", ""), ": i-");
+    size_t length = at ? 2 + strspn(at + 4, "0123456789abcdef") : 0;
+
+    text_print(out, INSTANCE_NAME_SIZE, "%.*s", (int)length, at ? at + 2 : "");
+    if (!aws_machine_is_id(out))
+        out[0] = '\0';
+}
+
+struct aws_attempts aws_group_attempts(const struct xml_element *answer,
+                                       const struct aws_group *group, struct wall_time since)
+{
+    struct aws_attempts attempts = { 0 };
+    owned(map) struct map *left = map_new(
+        NULL); /* the end of an instance comes before its launch */
+
+    for (const struct xml_element *activity = first_activity(answer); activity;
+         activity = xml_next(activity)) {
+        const char *text = xml_text_or(activity, "Description", "");
+        char instance[INSTANCE_NAME_SIZE];
+
+        read_instance(activity, instance);
+        if ((text_starts_with(text, "Terminating") || text_starts_with(text, "Detaching")) &&
+            instance[0] != '\0')
+            map_set(left, instance, &attempts);
+        if (!text_starts_with(text, "Launching") || !is_since(activity, since))
+            continue;
+        if (has_failed(activity))
+            attempts.has_failed = true;
+        else if (!map_get(left, instance) && !aws_group_member(group, instance))
+            attempts.coming++;
+    }
+    return attempts;
 }
 
 void aws_nodegroup_trouble(const json_t *answer, struct error *ret_trouble)

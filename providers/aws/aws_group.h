@@ -58,6 +58,15 @@ const struct aws_member *aws_group_member(const struct aws_group *group, const c
 void aws_group_trouble(const struct xml_element *answer, struct wall_time since,
                        struct error *ret_trouble);
 
+/* What became of the attempts to launch instances that began at or after `since`, from the first
+   page of DescribeScalingActivities. */
+struct aws_attempts {
+    int64_t coming;  /* go on, or brought an instance that the group does not list (yet) */
+    bool has_failed; /* at least one brought none */
+};
+struct aws_attempts aws_group_attempts(const struct xml_element *answer,
+                                       const struct aws_group *group, struct wall_time since);
+
 /* What EKS says is wrong with the node group, from the answer to DescribeNodegroup; ERROR_NONE:
    nothing that keeps instances away. */
 void aws_nodegroup_trouble(const json_t *answer, struct error *ret_trouble);

@@ -12,6 +12,8 @@
 
 #include <inttypes.h>
 
+enum { LAGGING_RETRY_MS = 10 * SECOND_MS, ATTEMPTS_MAX = 100 };
+
 static void start(struct aws_task *task, aws_step_fn after_read, provider_done_fn done,
                   void *context)
 {
@@ -329,21 +331,62 @@ void aws_create(struct provider *provider, const struct pool_address *pool,
 
 /* Cancel. */
 
-static void on_read_for_cancel(struct aws_task *task, const struct aws_reply *reply,
-                               const struct error *err)
+/* Auto Scaling would terminate a machine that works, if one that is coming were taken back. */
+static void take_back(struct aws_task *task, struct growth_size size)
 {
     char progress[GROWTH_PROGRESS_SIZE] = "";
     int64_t wanted = 0;
+    enum growth_verdict verdict = growth_shrink(&task->turn, &size, progress, &wanted);
+    struct error err = { 0 };
 
+    if (verdict != GROWTH_NONE || task->group.desired <= task->group.present) {
+        follow(task, verdict, progress, wanted);
+        return;
+    }
+    error_set(&err, ERROR_TRANSIENT,
+              "it lists neither the instance nor why none was launched: one may be coming");
+    err.retry_after_ms = LAGGING_RETRY_MS;
+    aws_task_fail(task, &err);
+}
+
+/* The list may lag, and an attempt may go on: only one that failed can be taken back. */
+static void on_attempts(struct aws_task *task, const struct aws_reply *reply,
+                        const struct error *err)
+{
+    struct wall_time since = aws_memory_of(task->aws, task->pool.group)->whole;
+    struct growth_size size = size_of(&task->group);
+
+    if (err) {
+        aws_task_fail(task, err);
+        return;
+    }
+    since.ms -= SECOND_MS; /* AWS writes times in whole seconds */
+    const struct aws_attempts attempts = aws_group_attempts(reply->xml, &task->group, since);
+
+    if (attempts.has_failed || task->group.never_launches)
+        size.present += attempts.coming;
+    else
+        size.present = size.wanted;
+    take_back(task, size);
+}
+
+static void on_read_for_cancel(struct aws_task *task, const struct aws_reply *reply,
+                               const struct error *err)
+{
     (void)reply;
     if (err) {
         aws_task_fail(task, err);
         return;
     }
-    const struct growth_size size = size_of(&task->group);
-    enum growth_verdict verdict = growth_shrink(&task->turn, &size, progress, &wanted);
+    if (task->group.desired <= task->group.present) {
+        take_back(task, size_of(&task->group));
+        return;
+    }
+    owned(chars) char *name = url_format("%s", task->pool.group);
+    owned(chars) char *form = text_format("&AutoScalingGroupName=%s&MaxRecords=%d", name,
+                                          ATTEMPTS_MAX);
 
-    follow(task, verdict, progress, wanted);
+    aws_task_ask(task, AWS_DESCRIBE_ACTIVITIES, form, on_attempts);
 }
 
 void aws_cancel(struct provider *provider, const struct pool_address *pool,

@@ -463,8 +463,11 @@ static void cancel_counted(struct capi_call *call)
     char progress[GROWTH_PROGRESS_SIZE] = "";
     struct growth_size size = size_of(call);
     int64_t wanted = 0;
-    enum growth_verdict verdict = growth_shrink(&call->turn, &size, progress, &wanted);
+    enum growth_verdict verdict;
 
+    if (size.present < call->size.present) /* the list lacks some */
+        size.present = call->size.present;
+    verdict = growth_shrink(&call->turn, &size, progress, &wanted);
     resize(call, verdict, progress, wanted);
 }
 

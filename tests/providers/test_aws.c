@@ -174,9 +174,62 @@ static void an_instance_that_leaves_is_not_present(void **state)
         bench_close(&bench);
 
         /* So an order for which none came can be taken back. */
-        bench_open(&bench, groups + i, 1);
+        bench_open(&bench, listing, COUNT_OF(listing));
         assert_int_equal(cancel(&bench, ""), ERROR_TRANSIENT);
         assert_string_equal(bench.operation, "2>1");
+        bench_close(&bench);
+    }
+}
+
+#define ACTIVITIES(members)                                                                        \
+    ASK(ASG, 200,                                                                                  \
+        "<R><DescribeScalingActivitiesResult><Activities>" members                                 \
+        "</Activities></DescribeScalingActivitiesResult></R>")
+#define ACTIVITY(text, status)                                                                     \
+    "<member><Description>" text "</Description><StatusCode>" status "</StatusCode>"               \
+    "<StartTime>2026-09-21T14:13:00Z</StartTime></member>"
+#define LAUNCH(of, status) ACTIVITY("Launching a new EC2 instance" of, status)
+
+/* The group wants three and lists one.  What may still come, or came and is not listed yet, is not
+   taken back. */
+static void only_an_attempt_that_failed_is_taken_back(void **state)
+{
+    static const struct {
+        const char *name;
+        struct script_step activities;
+        bool is_planned;
+    } rows[] = {
+        { "nothing is known", ACTIVITIES(""), false },
+        { "one goes on", ACTIVITIES(LAUNCH("", "WaitingForInstanceId")), false },
+        { "both failed", ACTIVITIES(LAUNCH("", "Failed") LAUNCH("", "Cancelled")), true },
+        { "one failed, one goes on",
+          ACTIVITIES(LAUNCH("", "InProgress") LAUNCH(".  Status Reason: x", "Failed")), true },
+        { "two go on after a failure",
+          ACTIVITIES(LAUNCH("", "InProgress") LAUNCH("", "PreInService") LAUNCH("", "Failed")),
+          false },
+        { "two came after a failure, unlisted",
+          ACTIVITIES(LAUNCH(": i-0a", "Successful") LAUNCH(": i-0b", "PreInService")
+                         LAUNCH("", "Failed")),
+          false },
+        { "one came and is listed",
+          ACTIVITIES(LAUNCH("", "InProgress") LAUNCH(": i-01", "Successful") LAUNCH("", "Failed")),
+          true },
+        { "one of two came and is gone",
+          ACTIVITIES(LAUNCH("", "InProgress")
+                         ACTIVITY("Terminating EC2 instance: i-0a - Waiting", "Successful")
+                             LAUNCH(": i-0a", "Successful") LAUNCH("", "Failed")),
+          true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct script_step steps[] = { GROUP("3", ONE), rows[i].activities };
+        struct bench bench;
+
+        print_message("      %s\n", rows[i].name);
+        bench_open(&bench, steps, COUNT_OF(steps));
+        assert_int_equal(cancel(&bench, ""), ERROR_TRANSIENT);
+        assert_string_equal(bench.operation, rows[i].is_planned ? "3>2" : "");
         bench_close(&bench);
     }
 }
@@ -284,6 +337,7 @@ int main(void)
         cmocka_unit_test(a_list_that_is_nonsense_is_no_list),
         cmocka_unit_test(a_provider_id_has_the_zone_and_the_id),
         cmocka_unit_test(an_instance_that_leaves_is_not_present),
+        cmocka_unit_test(only_an_attempt_that_failed_is_taken_back),
         cmocka_unit_test(capacity_ends_with_its_reservation),
         cmocka_unit_test(an_end_that_was_read_is_kept),
         cmocka_unit_test(a_place_is_of_an_account),

@@ -47,6 +47,28 @@ static void a_list_that_lags_removes_no_second(const struct contract_kind *kind)
     contract_close(&it);
 }
 
+/* The machine comes, and for long no list shows it.  To take its order back then would cost a
+   machine that works. */
+static void a_cancel_while_the_list_lags_takes_no_machine(const struct contract_kind *kind)
+{
+    static const int64_t waits_ms[] = { 5 * SECOND_MS, 10 * MINUTE_MS };
+
+    for (size_t i = 0; kind->kind->cancel && i < COUNT_OF(waits_ms); i++) {
+        struct contract it;
+        struct contract_order order = contract_order(1), back = contract_order(2);
+
+        contract_open(&it, kind, 2,
+                      "lies: [{list: machines, of: pool, kind: new, from: 1s, to: 1h}]\n");
+        contract_wait(&it, 2 * SECOND_MS);
+        assert_true(contract_is_accepted(contract_carry_out(&it, contract_create_once, &order)));
+        contract_wait(&it, waits_ms[i]);
+        assert_int_not_equal(contract_carry_out(&it, contract_cancel_once, &back), ERROR_NONE);
+        contract_wait(&it, HOUR_MS);
+        contract_expect_size(&it, 3);
+        contract_close(&it);
+    }
+}
+
 /* The group's healer replaces the machine: it is not the same one, or not the same incarnation. */
 static void a_healed_machine_keeps_the_size(const struct contract_kind *kind)
 {
@@ -134,6 +156,8 @@ static void a_size_that_is_set_back_leaves_nothing_to_cancel(const struct contra
 const struct contract_case contract_rivals[] = {
     { "a_list_that_lags_orders_no_second", a_list_that_lags_orders_no_second },
     { "a_list_that_lags_removes_no_second", a_list_that_lags_removes_no_second },
+    { "a_cancel_while_the_list_lags_takes_no_machine",
+      a_cancel_while_the_list_lags_takes_no_machine },
     { "a_healed_machine_keeps_the_size", a_healed_machine_keeps_the_size },
     { "a_machine_that_the_healer_took_first", a_machine_that_the_healer_took_first },
     { "another_writer_costs_no_machine", another_writer_costs_no_machine },

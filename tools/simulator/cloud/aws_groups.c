@@ -240,8 +240,11 @@ static int compare_newest(const void *left, const void *right)
 /* "We currently ... Launching EC2 instance failed." is all that tells why. */
 static void add_activity(struct text *out, struct simulator *sim, const struct machine *machine)
 {
+    bool is_made = is_there(machine);
     bool has_failed = machine->state == MACHINE_QUEUED && machine->trouble != TROUBLE_NONE;
-    const char *status = has_failed                          ? "Failed"
+    bool is_ended = machine->state == MACHINE_STOPPING && !is_made;
+    const char *status = is_ended                            ? "Cancelled"
+                         : has_failed                        ? "Failed"
                          : machine->state == MACHINE_QUEUED  ? "WaitingForInstanceId"
                          : machine->state == MACHINE_BOOTING ? "PreInService"
                                                              : "Successful";
@@ -254,14 +257,13 @@ static void add_activity(struct text *out, struct simulator *sim, const struct m
              "<Description>Launching a new EC2 instance%s%s</Description><Cause>an instance was "
              "started in response to a difference between desired and actual capacity</Cause>"
              "<StartTime>%s</StartTime><StatusCode>%s</StatusCode>",
-             id, machine->pool->plan->group, machine->state == MACHINE_QUEUED ? "" : ": ",
-             machine->state == MACHINE_QUEUED ? "" : machine->name,
+             id, machine->pool->plan->group, is_made ? ": " : "", is_made ? machine->name : "",
              sim_time(sim, began_ms(machine), time), status);
     if (has_failed)
         text_add(out, "<StatusMessage>%s Launching EC2 instance failed.</StatusMessage>",
                  sim_aws_why(machine->trouble, &code));
     text_add(out, "<Progress>%d</Progress><Details>{}</Details></member>",
-             machine->state == MACHINE_RUNNING || has_failed ? 100 : 30);
+             machine->state == MACHINE_RUNNING || has_failed || is_ended ? 100 : 30);
 }
 
 void sim_aws_describe_activities(struct sim_aws_call *aws)

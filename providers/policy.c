@@ -18,12 +18,29 @@ static bool is_first(const struct provider_kind *kind, size_t at)
     return true;
 }
 
+/* Nothing but an inspection asks IAM. */
+static bool is_optional(const struct provider_action *action)
+{
+    return text_starts_with(action->permission, "iam:");
+}
+
+static json_t *optional_permissions_of(const struct provider_kind *kind)
+{
+    json_t *permissions = json_array();
+
+    for (size_t i = 0; i < kind->action_count; i++)
+        if (is_first(kind, i) && is_optional(&kind->actions[i]))
+            json_array_append_new(permissions, json_text(kind->actions[i].permission));
+    return permissions;
+}
+
 static json_t *permissions_of(const struct provider_kind *kind, bool are_mutations)
 {
     json_t *permissions = json_array();
 
     for (size_t i = 0; i < kind->action_count; i++)
-        if (is_first(kind, i) && kind->actions[i].is_mutation == are_mutations)
+        if (is_first(kind, i) && !is_optional(&kind->actions[i]) &&
+            kind->actions[i].is_mutation == are_mutations)
             json_array_append_new(permissions, json_text(kind->actions[i].permission));
     return permissions;
 }
@@ -40,11 +57,14 @@ static void print_json(json_t *taken, struct text *out)
 /* A policy of IAM.  Reads cannot be limited to a group; changes can, by the resource. */
 static void print_aws(const struct provider_kind *kind, struct text *out)
 {
-    print_json(json_make("{s:s, s:[{s:s, s:s, s:o, s:s}, {s:s, s:s, s:o, s:s}]}", "Version",
-                         "2012-10-17", "Statement", "Sid", "SluiceReads", "Effect", "Allow",
-                         "Action", permissions_of(kind, false), "Resource", "*", "Sid",
+    print_json(json_make("{s:s, s:[{s:s, s:s, s:o, s:s}, {s:s, s:s, s:o, s:s}, {s:s, s:s, s:o, "
+                         "s:s}]}",
+                         "Version", "2012-10-17", "Statement", "Sid", "SluiceReads", "Effect",
+                         "Allow", "Action", permissions_of(kind, false), "Resource", "*", "Sid",
                          "SluiceMovesMachines", "Effect", "Allow", "Action",
-                         permissions_of(kind, true), "Resource", "*"),
+                         permissions_of(kind, true), "Resource", "*", "Sid", "SluiceDoctor",
+                         "Effect", "Allow", "Action", optional_permissions_of(kind), "Resource",
+                         "*"),
                out);
 }
 

@@ -51,6 +51,7 @@ static void aws_close(struct provider *provider)
     map_free(aws->memories);
     map_free(aws->asked);
     aws_login_free(aws->login);
+    mem_free(aws->sts_url);
     mem_free(aws);
 }
 
@@ -64,13 +65,17 @@ static struct provider *aws_open(struct world *world, const struct provider_acco
     aws->provider.kind = &aws_kind;
     aws->world = world;
     aws->login = aws_login_new(world, &settings->whose);
+    aws->role = settings->whose.role;
+    aws->sts_url = aws_sts_url(&settings->whose);
     aws->caller = (struct aws_caller){
         .world = world,
         .login = aws->login,
         .region = settings->whose.region,
         .endpoints = { [AWS_AUTOSCALING] = settings->autoscaling_endpoint,
                        [AWS_EC2] = settings->ec2_endpoint,
-                       [AWS_EKS] = settings->eks_endpoint },
+                       [AWS_EKS] = settings->eks_endpoint,
+                       [AWS_STS] = aws->sts_url,
+                       [AWS_IAM] = settings->iam_endpoint },
     };
     aws->growth = growth_new();
     aws->memories = map_new(mem_free);
@@ -127,6 +132,8 @@ static const struct setting account_settings[] = {
       "URL of EC2; absent: the cloud's own" },
     { "eks_endpoint", SETTING_URL, offsetof(struct aws_settings, eks_endpoint), "", 0, 0,
       "URL of EKS; absent: the cloud's own" },
+    { "iam_endpoint", SETTING_URL, offsetof(struct aws_settings, iam_endpoint), "", 0, 0,
+      "URL of IAM, which `sluice doctor` asks; absent: the cloud's own" },
 };
 
 static const struct setting pool_settings[] = {

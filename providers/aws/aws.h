@@ -17,6 +17,7 @@ struct aws_settings {
     const char *autoscaling_endpoint; /* overrides the public URL */
     const char *ec2_endpoint;
     const char *eks_endpoint;
+    const char *iam_endpoint;
 };
 
 extern const struct provider_kind aws_kind;

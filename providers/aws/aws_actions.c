@@ -29,4 +29,7 @@ const struct provider_action aws_actions[AWS_ACTION_COUNT] = {
                                     "read the free slots and the end of a reservation" },
     [AWS_DESCRIBE_NODEGROUP] = { "DescribeNodegroup", "eks:DescribeNodegroup", false,
                                  "read the health of a managed node group" },
+    [AWS_CALLER_IDENTITY] = { "GetCallerIdentity", "", false, "learn whose the keys are" },
+    [AWS_SIMULATE_POLICY] = { "SimulatePrincipalPolicy", "iam:SimulatePrincipalPolicy", false,
+                              "check which changes the keys may make (sluice doctor)" },
 };

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Each request that sluice sends to change or read node groups of AWS.  The service is the word
- * before the colon of its permission.
+ * before the colon of its permission; without a permission it is the token service.
  */
 #pragma once
 
@@ -19,6 +19,8 @@ enum aws_action {
     AWS_DESCRIBE_INSTANCES,
     AWS_DESCRIBE_RESERVATIONS,
     AWS_DESCRIBE_NODEGROUP,
+    AWS_CALLER_IDENTITY,
+    AWS_SIMULATE_POLICY,
     AWS_ACTION_COUNT,
 };
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The three forms on the wire: a form answered in XML (Auto Scaling, EC2), and JSON (EKS).
+ * The forms on the wire: a form answered in XML (Auto Scaling, EC2, STS, IAM), and JSON (EKS).
  */
 #include "providers/aws/aws_call.h"
 
@@ -21,7 +21,30 @@ static const struct {
     [AWS_AUTOSCALING] = { "autoscaling", "2011-01-01" },
     [AWS_EC2] = { "ec2", "2016-11-15" },
     [AWS_EKS] = { "eks", NULL },
+    [AWS_STS] = { "sts", "2011-06-15" },
+    [AWS_IAM] = { "iam", "2010-05-08" },
 };
+
+/* IAM has one host in each partition, and its requests are signed for one region there. */
+static const struct partition {
+    const char *regions; /* how their names begin */
+    const char *domain;
+    const char *iam_host;
+    const char *iam_region;
+} partitions[] = {
+    { "cn-", "amazonaws.com.cn", "iam.cn-north-1.amazonaws.com.cn", "cn-north-1" },
+    { "us-gov-", "amazonaws.com", "iam.us-gov.amazonaws.com", "us-gov-west-1" },
+    { "", "amazonaws.com", "iam.amazonaws.com", "us-east-1" },
+};
+
+static const struct partition *partition_of(const char *region)
+{
+    size_t at = 0;
+
+    while (!text_starts_with(region, partitions[at].regions))
+        at++;
+    return &partitions[at];
+}
 
 struct aws_call {
     struct aws_waiter waiter; /* first */
@@ -193,7 +216,8 @@ static void on_keys(struct aws_waiter *waiter, const struct aws_keys *keys, cons
     struct aws_call *call = (struct aws_call *)waiter;
     const struct aws_clock *clock = aws_login_clock(call->caller.login);
     const struct aws_scope scope = {
-        .region = call->caller.region,
+        .region = call->service == AWS_IAM ? partition_of(call->caller.region)->iam_region
+                                           : call->caller.region,
         .service = services[call->service].name,
         .at = aws_clock_now(clock, loop_wall(call->caller.world->loop)),
     };
@@ -239,6 +263,8 @@ static void on_keys(struct aws_waiter *waiter, const struct aws_keys *keys, cons
 
 static enum aws_service service_of(const struct provider_action *action)
 {
+    if (action->permission[0] == '\0')
+        return AWS_STS;
     for (size_t i = 0; i < AWS_SERVICES; i++) {
         size_t length = strlen(services[i].name);
 
@@ -254,15 +280,17 @@ static char *make_url(const struct aws_call *call, const char *path)
 {
     const char *region = call->caller.region;
     const char *given = call->caller.endpoints[call->service];
-    const char *domain = text_starts_with(region, "cn-") ? "amazonaws.com.cn" : "amazonaws.com";
+    const struct partition *partition = partition_of(region);
     size_t length = given ? strlen(given) : 0;
 
     while (length > 0 && given[length - 1] == '/')
         length--;
     if (given)
         return text_format("%.*s%s", (int)length, given, path ?: "/");
-    return text_format("https://%s.%s.%s%s", services[call->service].name, region, domain,
-                       path ?: "/");
+    if (call->service == AWS_IAM)
+        return text_format("https://%s/", partition->iam_host);
+    return text_format("https://%s.%s.%s%s", services[call->service].name, region,
+                       partition->domain, path ?: "/");
 }
 
 struct aws_call *aws_call_send(const struct aws_caller *caller, const struct aws_message *message,

@@ -14,7 +14,7 @@
 
 #include <jansson.h>
 
-enum aws_service { AWS_AUTOSCALING, AWS_EC2, AWS_EKS, AWS_SERVICES };
+enum aws_service { AWS_AUTOSCALING, AWS_EC2, AWS_EKS, AWS_STS, AWS_IAM, AWS_SERVICES };
 
 /* Who asks, and where; all borrowed. */
 struct aws_caller {

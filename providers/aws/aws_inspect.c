@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What can make it unsafe or impossible to resize a group, as tables: properties of the group, and
- * the reads that follow.  Each read also shows whether the keys have its permission.
+ * the reads that follow.  Each read also shows whether the keys have its permission; changes cannot
+ * be tried, so aws_rights.c asks IAM about them.
  */
 #include "base/input/json.h"
 #include "base/text.h"
@@ -239,15 +240,6 @@ static const struct {
     { AWS_DESCRIBE_RESERVATIONS, NULL },        { AWS_DESCRIBE_NODEGROUP, read_nodegroup },
 };
 
-static void report_permission(struct aws_task *task, enum aws_action action, bool is_there)
-{
-    report(task, is_there ? &(struct finding){ FINDING_RIGHT, aws_actions[action].permission,
-                                               "the keys may use it", "" }
-                          : &(struct finding){ FINDING_WRONG, aws_actions[action].permission,
-                                               "the keys may not use it",
-                                               "allow the action in the role's policy" });
-}
-
 static char *make_form(const struct aws_task *task, enum aws_action action)
 {
     if (action == AWS_DESCRIBE_NODEGROUP)
@@ -269,7 +261,7 @@ static void ask_next(struct aws_task *task)
            !task->pool.nodegroup)
         task->at++;
     if (task->at == COUNT_OF(reads)) {
-        aws_task_done(task, "");
+        aws_inspect_rights(task);
         return;
     }
     owned(chars) char *form = make_form(task, reads[task->at].action);
@@ -283,7 +275,7 @@ static void on_read(struct aws_task *task, const struct aws_reply *reply, const 
         aws_task_fail(task, err);
         return;
     }
-    report_permission(task, reads[task->at].action, !err);
+    aws_report_permission(task, reads[task->at].action, !err);
     if (!err && reads[task->at].read)
         reads[task->at].read(task, reply);
     task->at++;
@@ -295,7 +287,7 @@ static void on_group(struct aws_task *task, const struct aws_reply *reply, const
     const struct xml_element *group = reply ? aws_group_find(reply->xml, task->pool.group) : NULL;
 
     if (err && err->cause == &aws_not_permitted) {
-        report_permission(task, AWS_DESCRIBE_GROUPS, false);
+        aws_report_permission(task, AWS_DESCRIBE_GROUPS, false);
         ask_next(task);
         return;
     }
@@ -303,7 +295,8 @@ static void on_group(struct aws_task *task, const struct aws_reply *reply, const
         aws_task_fail(task, err);
         return;
     }
-    report_permission(task, AWS_DESCRIBE_GROUPS, true);
+    aws_report_permission(task, AWS_DESCRIBE_GROUPS, true);
+    task->group_arn = mem_copy_chars(xml_text_or(group, "AutoScalingGroupARN", NULL));
     for (size_t i = 0; i < COUNT_OF(facts); i++)
         if (facts[i].holds(group, task))
             report(task, &facts[i].finding);

@@ -68,6 +68,7 @@ void aws_task_free(struct aws_task *task)
     mem_free(task->instance);
     mem_free(task->request_id);
     mem_free(task->progress);
+    mem_free(task->group_arn);
     mem_free(task);
 }
 

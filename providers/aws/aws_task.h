@@ -19,6 +19,8 @@ struct aws {
     struct world *world;
     struct aws_login *login;
     struct aws_caller caller;
+    const char *role; /* ARN, of the settings; NULL: none */
+    char *sts_url;
     struct growth *growth;
     struct map *memories; /* name of a group -> struct aws_memory */
     struct map *asked;    /* instances whose termination was sent by this process */
@@ -56,6 +58,7 @@ struct aws_task {
     provider_look_fn looked;
     provider_done_fn done;
     finding_fn found; /* of inspect(), beside done */
+    char *group_arn;  /* of inspect(); NULL: not known */
     size_t at;        /* of inspect(): the check that is asked */
     void *context;
 };
@@ -82,6 +85,11 @@ void aws_task_looked(struct aws_task *task, const struct instance *instance);
 
 /* Never NULL. */
 struct aws_memory *aws_memory_of(struct aws *aws, const char *group);
+
+/* aws_rights.c: the end of an inspection */
+void aws_report_permission(struct aws_task *task, enum aws_action action, bool is_there);
+/* Asks which changes the keys may make, reports it, and ends the task. */
+void aws_inspect_rights(struct aws_task *task);
 
 /* aws_read.c, aws_resize.c, aws_inspect.c: the verbs */
 void aws_list(struct provider *provider, const struct pool_address *pool, const char *page,

@@ -9,6 +9,9 @@
 #include "tests/cli/clouds.h"
 
 #define LAB "pool research-a-east "
+#define PRODUCTION "pool prod-a-east "
+#define ROLE(name) "profile: sim,", "profile: sim, role: 'arn:aws:iam::123456789012:role/" name "',"
+#define NO_SIZE "denied: [ { whose: aws, action: 'autoscaling:SetDesiredCapacity' } ]\n"
 
 struct mistake {
     const char *cloud;
@@ -81,6 +84,30 @@ static const struct mistake mistakes[] = {
       NULL,
       { LAB "doubtful LifecycleHooks" } },
     { "aws by number", "", "", "group: lab", "group: other", { LAB "wrong list" } },
+
+    /* The session of a role, with and without a path, is asked about as this role. */
+    { "aws by number", "", "", ROLE("sluice"), { NULL } },
+    { "aws by number",
+      NO_SIZE,
+      "",
+      ROLE("sluice"),
+      { LAB "wrong autoscaling:SetDesiredCapacity",
+        PRODUCTION "wrong autoscaling:SetDesiredCapacity" } },
+    { "aws by number",
+      NO_SIZE,
+      "",
+      ROLE("teams/sluice"),
+      { LAB "wrong autoscaling:SetDesiredCapacity",
+        PRODUCTION "wrong autoscaling:SetDesiredCapacity" } },
+
+    /* Keys that may not ask: one row says what is not known. */
+    { "aws by number",
+      "denied: [ { whose: aws, action: 'iam:SimulatePrincipalPolicy' } ]\n",
+      "",
+      NULL,
+      NULL,
+      { LAB "doubtful iam:SimulatePrincipalPolicy",
+        PRODUCTION "doubtful iam:SimulatePrincipalPolicy" } },
     { "azure", "", "autoscaler: 'true'", NULL, NULL, { LAB "wrong enableAutoScaling" } },
     { "azure", "", "zones: '1,2'", NULL, NULL, { LAB "wrong availabilityZones" } },
     { "azure", "", "mode: System", NULL, NULL, { LAB "doubtful mode" } },
@@ -123,6 +150,11 @@ static const struct {
     { "aws by launch", "autoscaling:DescribeLifecycleHooks" },
     { "aws by launch", "autoscaling:DescribeInstanceRefreshes" },
     { "aws by launch", "ec2:DescribeInstances" },
+    { "aws by launch", "ec2:DescribeCapacityReservations" },
+    { "aws by launch", "autoscaling:TerminateInstanceInAutoScalingGroup" },
+    { "aws by launch", "autoscaling:LaunchInstances" },
+    { "aws by launch", "autoscaling:SetDesiredCapacity" },
+    { "aws by number", "autoscaling:SetDesiredCapacity" },
     { "azure", "Microsoft.ContainerService/managedClusters/agentPools/write" },
     { "azure", "Microsoft.ContainerService/managedClusters/agentPools/deleteMachines/action" },
 };

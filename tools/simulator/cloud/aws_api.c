@@ -17,10 +17,11 @@ const struct sim_aws_names sim_aws_names[SIM_AWS_SERVICES] = {
     [SIM_EC2] = { "ec2", "http://ec2.amazonaws.com/doc/2016-11-15/" },
     [SIM_EKS] = { "eks", "" },
     [SIM_STS] = { "sts", "https://sts.amazonaws.com/doc/2011-06-15/" },
+    [SIM_IAM] = { "iam", "https://iam.amazonaws.com/doc/2010-05-08/" },
 };
 
 static const char *const versions[SIM_AWS_SERVICES] = { "2011-01-01", "2016-11-15", "",
-                                                        "2011-06-15" };
+                                                        "2011-06-15", "2010-05-08" };
 
 const struct sim_aws_action sim_aws_actions[] = {
     { SIM_AUTOSCALING,
@@ -91,6 +92,12 @@ const struct sim_aws_action sim_aws_actions[] = {
       { "RoleArn", "RoleSessionName", "DurationSeconds", "WebIdentityToken" },
       true },
     { SIM_STS, "GetCallerIdentity", "caller_identity", sim_aws_caller_identity, { NULL }, false },
+    { SIM_IAM,
+      "SimulatePrincipalPolicy",
+      "simulate_policy",
+      sim_aws_simulate_policy,
+      { "PolicySourceArn", "ActionNames.member.#", "ResourceArns.member.#" },
+      false },
     { 0 },
 };
 
@@ -159,22 +166,27 @@ void sim_aws_refuse(struct sim_aws_call *aws, enum sim_aws_refusal refusal, cons
         [SIM_AWS_RATE] = { { 400, "Throttling" },
                            { 503, "RequestLimitExceeded" },
                            { 429, "ThrottlingException" },
+                           { 400, "Throttling" },
                            { 400, "Throttling" } },
         [SIM_AWS_BROKEN] = { { 500, "InternalFailure" },
                              { 500, "InternalError" },
                              { 500, "ServerException" },
+                             { 500, "InternalFailure" },
                              { 500, "InternalFailure" } },
         [SIM_AWS_FORBIDDEN] = { { 403, "AccessDenied" },
                                 { 403, "UnauthorizedOperation" },
                                 { 403, "AccessDeniedException" },
+                                { 403, "AccessDenied" },
                                 { 403, "AccessDenied" } },
         [SIM_AWS_BUSY] = { { 400, "ScalingActivityInProgress" },
                            { 409, "ResourceInUse" },
                            { 409, "ResourceInUseException" },
+                           { 400, "ScalingActivityInProgress" },
                            { 400, "ScalingActivityInProgress" } },
         [SIM_AWS_INVALID] = { { 400, "ValidationError" },
                               { 400, "InvalidParameterValue" },
                               { 400, "InvalidParameterException" },
+                              { 400, "ValidationError" },
                               { 400, "ValidationError" } },
     };
 
@@ -283,21 +295,23 @@ static bool fields_are_right(struct sim_aws_call *aws, const struct sim_aws_acti
     return true;
 }
 
-/* Whether the accounts of AWS in sluice.yaml may use the action. */
-static bool may_use(struct sim_aws_call *aws, const struct sim_aws_action *action)
+bool sim_aws_denies(struct simulator *sim, const char *permission)
 {
-    owned(chars) char *permission = text_format("%s:%s", sim_aws_names[action->service].path,
-                                                action->name);
+    for (size_t i = 0; i < sim->pool_count; i++)
+        if (sim->pools[i].cloud == &sim_aws && sim_denies(sim, &sim->pools[i], permission))
+            return true;
+    return false;
+}
 
-    for (size_t i = 0; i < aws->call->sim->pool_count; i++) {
-        const struct pool *pool = &aws->call->sim->pools[i];
+/* Nothing takes GetCallerIdentity away, not even a policy that denies it. */
+bool sim_aws_may_use(struct sim_aws_call *aws, const char *action)
+{
+    owned(chars) char *permission = text_format("%s:%s", sim_aws_names[aws->service].path, action);
 
-        if (text_equal(pool->cloud->kind, "aws") && sim_denies(aws->call->sim, pool, permission)) {
-            sim_aws_refuse(aws, SIM_AWS_FORBIDDEN, permission);
-            return false;
-        }
-    }
-    return true;
+    if (text_equal(action, "GetCallerIdentity") || !sim_aws_denies(aws->call->sim, permission))
+        return true;
+    sim_aws_refuse(aws, SIM_AWS_FORBIDDEN, permission);
+    return false;
 }
 
 static void answer_action(struct sim_aws_call *aws, const struct sim_aws_action *action)
@@ -311,7 +325,7 @@ static void answer_action(struct sim_aws_call *aws, const struct sim_aws_action 
                       "valid",
                       version ? version : "");
     else if ((action->is_unsigned || sim_aws_is_signed(aws)) && !sim_call_fault(aws->call) &&
-             may_use(aws, action) && fields_are_right(aws, action))
+             sim_aws_may_use(aws, action->name) && fields_are_right(aws, action))
         action->answer(aws);
 }
 
@@ -335,14 +349,22 @@ static void answer_form(struct sim_aws_call *aws)
                   name ? name : "");
 }
 
-/* Below /aws, and for sts at the root, where the cloud's own host has it. */
+/* The service whose host has its actions at the root. */
+static enum sim_aws_service service_at_root(const struct sim_call *call)
+{
+    const char *body = call->request->body ? call->request->body : "";
+
+    return text_starts_with(body, "Action=SimulatePrincipalPolicy&") ? SIM_IAM : SIM_STS;
+}
+
+/* Below /aws, and for sts and iam at the root, where the cloud's own hosts have it. */
 static bool answer(struct sim_call *call)
 {
     struct sim_aws_call aws = { .call = call, .service = SIM_AWS_SERVICES };
     char **items = call->path->items;
 
     if (call->path->count == 0 && call->request->method == HTTP_POST)
-        aws.service = SIM_STS;
+        aws.service = service_at_root(call);
     else if (call->path->count < 2 || !text_equal(items[0], "aws"))
         return false;
     for (size_t i = 0; i < SIM_AWS_SERVICES && call->path->count > 1; i++)

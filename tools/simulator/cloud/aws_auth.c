@@ -34,22 +34,27 @@ static const struct {
     [NO_KEYS] = { { 403, "MissingAuthenticationToken" },
                   { 401, "AuthFailure" },
                   { 403, "MissingAuthenticationTokenException" },
+                  { 403, "MissingAuthenticationToken" },
                   { 403, "MissingAuthenticationToken" } },
     [UNKNOWN_KEYS] = { { 403, "InvalidClientTokenId" },
                        { 401, "AuthFailure" },
                        { 403, "UnrecognizedClientException" },
+                       { 403, "InvalidClientTokenId" },
                        { 403, "InvalidClientTokenId" } },
     [WRONG_SIGNATURE] = { { 403, "SignatureDoesNotMatch" },
                           { 401, "AuthFailure" },
                           { 403, "InvalidSignatureException" },
+                          { 403, "SignatureDoesNotMatch" },
                           { 403, "SignatureDoesNotMatch" } },
     [ENDED_KEYS] = { { 403, "ExpiredToken" },
                      { 400, "RequestExpired" },
                      { 403, "ExpiredTokenException" },
+                     { 403, "ExpiredToken" },
                      { 403, "ExpiredToken" } },
     [WRONG_TIME] = { { 403, "SignatureDoesNotMatch" },
                      { 400, "RequestExpired" },
                      { 403, "InvalidSignatureException" },
+                     { 403, "SignatureDoesNotMatch" },
                      { 403, "SignatureDoesNotMatch" } },
 };
 
@@ -244,6 +249,8 @@ static bool is_whole(struct sim_aws_call *aws, const struct claim *claim, const 
         strlen(claim->scope[1]) != 8)
         return refuse(aws, WRONG_SIGNATURE,
                       "Credential should be scoped to a valid region, service and date.");
+    if (aws->service == SIM_IAM && !text_equal(claim->scope[2], "us-east-1"))
+        return refuse(aws, WRONG_SIGNATURE, "Credential should be scoped to a valid region.");
     if (!is_signed_name(claim, "host") || !is_signed_name(claim, "x-amz-date") ||
         (header_of(aws, "X-Amz-Security-Token") && !is_signed_name(claim, "x-amz-security-token")))
         return refuse(aws, WRONG_SIGNATURE, "'Host' or 'X-Amz-Date' must be a 'SignedHeader'");

@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the files of the fake of AWS share.  It answers below /aws/SERVICE: autoscaling, ec2, eks
- * and sts.  Keys: those of sim_aws_key_id, and what its sts gives out.
+ * What the files of the fake of AWS share.  It answers below /aws/SERVICE: autoscaling, ec2, eks,
+ * sts and iam.  Keys: those of sim_aws_key_id, and what its sts gives out.
  */
 #pragma once
 
 #include "tools/simulator/model/model.h"
 
-enum sim_aws_service { SIM_AUTOSCALING, SIM_EC2, SIM_EKS, SIM_STS, SIM_AWS_SERVICES };
+enum sim_aws_service { SIM_AUTOSCALING, SIM_EC2, SIM_EKS, SIM_STS, SIM_IAM, SIM_AWS_SERVICES };
 
 /* Lasting keys. */
 extern const char sim_aws_key_id[];
@@ -51,6 +51,9 @@ enum sim_aws_refusal {
     SIM_AWS_BUSY
 };
 void sim_aws_refuse(struct sim_aws_call *aws, enum sim_aws_refusal refusal, const char *why);
+/* Whether the accounts of AWS in sluice.yaml may use an action of the service; false: answered. */
+bool sim_aws_may_use(struct sim_aws_call *aws, const char *action);
+bool sim_aws_denies(struct simulator *sim, const char *permission);
 char *sim_aws_field(struct sim_aws_call *aws, const char *name); /* NULL: it has none */
 void sim_aws_escape(struct text *out, const char *chars);
 /* <NAMEResponse><NAMEResult>BODY</NAMEResult>...: a success.  Takes the body. */
@@ -94,8 +97,11 @@ struct sim_aws_session {
     int64_t ends_ms;
     char secret[44];
     char token[64];
+    char role[256]; /* ARN */
+    char arn[256];  /* of the session */
 };
 struct sim_aws_session *sim_aws_session(struct simulator *sim, const char *key_id);
 void sim_aws_assume_role(struct sim_aws_call *aws);
 void sim_aws_assume_identity(struct sim_aws_call *aws);
 void sim_aws_caller_identity(struct sim_aws_call *aws);
+void sim_aws_simulate_policy(struct sim_aws_call *aws);

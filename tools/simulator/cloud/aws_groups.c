@@ -126,10 +126,14 @@ static void add_group(struct text *out, struct pool *pool, struct simulator *sim
     struct shown_list shown = { 0 };
 
     text_add(out,
-             "<member><AutoScalingGroupName>%s</AutoScalingGroupName><MinSize>%d</MinSize>"
+             "<member><AutoScalingGroupName>%s</AutoScalingGroupName><AutoScalingGroupARN>"
+             "arn:aws:autoscaling:us-east-1:123456789012:autoScalingGroup:"
+             "00000000-0000-4000-8000-000000000000:autoScalingGroupName/%s</AutoScalingGroupARN>"
+             "<MinSize>%d</MinSize>"
              "<MaxSize>%d</MaxSize><DesiredCapacity>%d</DesiredCapacity><DefaultCooldown>300"
              "</DefaultCooldown><CreatedTime>2026-01-01T00:00:00Z</CreatedTime><AvailabilityZones>",
-             pool->plan->group, sim_aws_least(pool, sim), sim_aws_most(pool, sim), pool->target);
+             pool->plan->group, pool->plan->group, sim_aws_least(pool, sim),
+             sim_aws_most(pool, sim), pool->target);
     add_words(out, zones ? zones : pool->reservation->plan->zone, "");
     text_add(out,
              "</AvailabilityZones><HealthCheckType>EC2</HealthCheckType>"

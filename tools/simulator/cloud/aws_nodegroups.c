@@ -145,7 +145,10 @@ void sim_aws_answer_eks(struct sim_aws_call *aws)
     call->verb = is_update  ? "update_nodegroup"
                  : is_group ? "describe_nodegroup"
                             : "describe_update";
-    if (!sim_aws_is_signed(aws) || sim_call_fault(call))
+    if (!sim_aws_is_signed(aws) || sim_call_fault(call) ||
+        !sim_aws_may_use(aws, is_update  ? "UpdateNodegroupConfig"
+                              : is_group ? "DescribeNodegroup"
+                                         : "DescribeUpdate"))
         return;
     if (!is_group) {
         describe_update(aws, items[3]);

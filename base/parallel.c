@@ -23,8 +23,8 @@ static void *take_items(void *context)
     struct crew *crew = context;
 
     for (size_t at; (at = atomic_fetch_add(&crew->next, 1)) < crew->count;)
-        (void)crew->work(crew->context, at, &crew->errors[at]); /* parallel_run() looks
-                                                                 */
+        (void)crew->work(crew->context, at,
+                         &crew->errors[at]); /* parallel_run() reads errors[at] */
     return NULL;
 }
 

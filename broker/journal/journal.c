@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The chain of events, and the way to an implementation.
+ * The chain of events, and the functions of journal.h: each calls the store in use.
  */
 #include "broker/journal/journal.h"
 

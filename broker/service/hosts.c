@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Hosts in quarantine: a machine that came to one of them never served.  They end by themselves, or
- * when a person says that the host is mended.
+ * A host is in quarantine if a machine that came to it never served.  A quarantine ends by itself,
+ * or when a person says that the host is mended.
  */
 #include "base/input/json.h"
 #include "broker/service/service_parts.h"

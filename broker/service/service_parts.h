@@ -131,8 +131,8 @@ int schedules_load(struct service *service, struct error *err) __attribute__((wa
 struct map *schedules_decode(const struct service *service, const json_t *schedules,
                              struct error *err) __attribute__((warn_unused_result));
 
-/* service.c: a service that has loaded nothing; and all records of its journal (fleet NULL: nothing
-   is started). */
+/* service.c: service_new() makes a service that has loaded nothing.  service_load_records() loads
+   all records of its journal; without a fleet it starts nothing. */
 struct service *service_new(struct world *world, const struct config *config)
     __attribute__((returns_nonnull, warn_unused_result));
 int service_load_records(struct service *service, struct error *err)

@@ -191,8 +191,9 @@ static size_t find_enough(const struct bound *bound, struct late *late, size_t n
     return enough;
 }
 
-/* Adds the late requests of a segment to the row of its slot: from a sufficient number downwards,
-   as far as the span allows.  Returns the sufficient number. */
+/* Adds the late requests of a segment to the row of its slot: for each number of servers
+   below the least one at which none is late, as far as the span allows.  Returns that least number.
+ */
 static size_t count_late(struct bound *bound, struct late *late, size_t near)
 {
     size_t at = late->slot - bound->first;

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A provable lower bound on the node-hours, moves counted (moves.h), of whoever meets the target of
- * one queue in every span, with n_t nodes and so at most g n_t servers in slot t, as judge()
- * judges.
+ * A provable lower bound on the node-hours, moves counted (moves.h), of each plan that meets the
+ * target of one queue in every span, as judge() judges.  A plan has n_t nodes in slot t, and so at
+ * most g n_t servers (g: servers of a node).
  *
  * What is true of every such plan.  Services are given in the order of starts, so the k-th start is
  * at the first moment, not before the k-th arrival or the (k-1)-th start, at which fewer are busy

@@ -38,11 +38,11 @@ struct rerun_change {
     int servers; /* negative: less */
 };
 
-/* As if the plan were changed.  ret_added: how many more wait too
-   long, of both classes.  To be followed by rerun_keep() or rerun_undo().  Where servers are taken
-   away it stops, and is false, once more than `limit` wait too long in addition or a span misses
-   its target whatever follows.  It can only be undone then, and ret_added is how many there are at
-   least. */
+/* Replays the plan with the change.  *ret_added: how many more requests wait too long, of both
+   classes.  Call rerun_keep() or rerun_undo() next.  A `limit` below INT64_MAX is for changes that
+   take servers away: the replay ends early once more than `limit` more requests wait too long, or a
+   span can no longer meet its target.  The result is then false, *ret_added is a lower bound, and
+   only rerun_undo() may follow. */
 bool rerun_try(struct rerun *rerun, struct rerun_change change, int64_t limit, int64_t *ret_added);
 void rerun_keep(struct rerun *rerun);
 void rerun_undo(struct rerun *rerun);

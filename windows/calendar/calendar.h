@@ -8,8 +8,9 @@
  *       launch: {from: 2026-12-01 09:00, to: 2026-12-03 18:00, multiplier: 1.6, queues: [chat]}
  *
  * The public holidays of a country (or of a list of them; windows/calendar/holidays.h) are days
- * with the windows of `as`, a Sunday's unless it is given.  A date that stands by itself wins: with
- * its own weekday it is no holiday.
+ * with the windows of `as`, a Sunday's unless it is given.  A date that is listed by itself counts
+ * instead of the country's holiday on that date; listed with its own weekday, it is an ordinary
+ * day.
  *
  * A time without an offset is that of the clock on the wall of the windows' zone.  Events do not
  * overlap; each has a window's name, and so a schedule of its own.

@@ -62,8 +62,8 @@ void conformal_expect(struct conformal *conformal, double days, double squares);
 /* The upper bound of the next score, with probability 1 - alpha. */
 double conformal_upper(const struct conformal *conformal, enum conformal_basis *ret_basis);
 
-/* The part that bounds on one row of scores share, for any share of misses: computed once, and
-   valid until the next score comes. */
+/* What the bounds from one row of scores have in common, whatever share of misses each is for.
+   Computed once, and valid until the next score comes. */
 struct conformal_sight {
     double worth;     /* the effective number of scores, in independent days */
     double mean;      /* mean of the next score */

@@ -20,6 +20,7 @@ struct forecast_share {
 void forecast_share_out(const struct forecast_share *items, size_t count, double attainment);
 
 /* The share of misses given to plans for so many days, out of those that an attainment allows.
-   Nightly plans get fewer: the cheapest bounds tend to be those that looked too safe; the neediest
-   day of a week compensates for this. */
+   Plans for one day get fewer: the choice of the cheapest bounds prefers those that look safer than
+   they are.  The bound of a plan for more days is that of the neediest day, so the others miss
+   less. */
 double forecast_share_of(double attainment, int horizon_days);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * All waits of a replay, for its report.  Asking reorders them, days apart until all are asked
- * about in one.
+ * All waits of a replay, for its report.  A question about single days reorders them within each
+ * day, one about all days across days.  So ask about single days first.
  */
 #pragma once
 

@@ -15,8 +15,8 @@
 
 bool wishes_to_leave(const struct pod *pod);
 
-/* Whether all pods that must leave the node need no more time; *ret_count: the number counted so
-   far. */
+/* Whether all pods that must leave the node need no more time; *ret_count: how many of them
+   say so; if the answer is false, only those before the first that does not. */
 bool wishes_all_to_leave(const struct snapshot *snapshot, const char *node, int *ret_count);
 
 /* The latest time until which a pod asks for the node, and that pod; 0: no pod asks in a readable

@@ -286,7 +286,7 @@ def is_past_drain(bench):
     with connection.sock:
         connection.request("GET", "/v1/status")
         steps = json.load(connection.getresponse())["steps"]
-    return not any(steps[step] for step in ("announce", "hold", "cordon", "drain"))
+    return not any(steps[step] for step in ("announce", "notice", "cordon", "drain"))
 
 
 def by_sluice(bench, service):

@@ -8,6 +8,9 @@
 const struct provider_action aws_actions[AWS_ACTION_COUNT] = {
     [AWS_DESCRIBE_GROUPS] = { "DescribeAutoScalingGroups", "autoscaling:DescribeAutoScalingGroups",
                               false, "read a group, its size and its instances" },
+    [AWS_DESCRIBE_MEMBERS] = { "DescribeAutoScalingInstances",
+                               "autoscaling:DescribeAutoScalingInstances", false,
+                               "read the state of one instance before it is removed" },
     [AWS_DESCRIBE_ACTIVITIES] = { "DescribeScalingActivities",
                                   "autoscaling:DescribeScalingActivities", false,
                                   "read why a group brings no instance" },

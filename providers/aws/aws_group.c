@@ -77,6 +77,22 @@ static int read_member(const struct xml_element *element, struct aws_member *mem
     return 0;
 }
 
+int aws_member_read(const struct xml_element *answer, const char *instance,
+                    struct aws_member *ret_member, struct error *err)
+{
+    static const char list[] = "DescribeAutoScalingInstancesResult/AutoScalingInstances";
+    const struct xml_element *members = xml_first(answer, list);
+    const struct xml_element *member = members ? xml_first(members, "member") : NULL;
+
+    if (!members)
+        return error_set(err, ERROR_CORRUPT, "AutoScalingInstances: is missing");
+    while (member && !text_equal(xml_text_or(member, "InstanceId", ""), instance))
+        member = xml_next(member);
+    if (!member)
+        return 0;
+    return read_member(member, ret_member, err) < 0 ? -1 : 1;
+}
+
 static void read_suspended(const struct xml_element *element, struct aws_group *group)
 {
     for (const struct xml_element *process = xml_first(element, "SuspendedProcesses/member");

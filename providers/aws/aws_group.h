@@ -50,6 +50,12 @@ int aws_reservation_ends(const struct xml_element *answer, const char *reservati
                          struct wall_time *ret_ends, struct error *err)
     __attribute__((warn_unused_result));
 
+/* The instance with that ID in an answer to DescribeAutoScalingInstances.  1: it is a member; 0: it
+   is not; -1: the answer makes no sense. */
+int aws_member_read(const struct xml_element *answer, const char *instance,
+                    struct aws_member *ret_member, struct error *err)
+    __attribute__((warn_unused_result));
+
 /* NULL: it is no member. */
 const struct aws_member *aws_group_member(const struct aws_group *group, const char *instance);
 

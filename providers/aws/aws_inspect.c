@@ -235,9 +235,13 @@ static const struct {
     enum aws_action action;
     void (*read)(struct aws_task *task, const struct aws_reply *reply); /* NULL: nothing to read */
 } reads[] = {
-    { AWS_DESCRIBE_ACTIVITIES, NULL },          { AWS_DESCRIBE_HOOKS, read_hooks },
-    { AWS_DESCRIBE_REFRESHES, read_refreshes }, { AWS_DESCRIBE_INSTANCES, NULL },
-    { AWS_DESCRIBE_RESERVATIONS, NULL },        { AWS_DESCRIBE_NODEGROUP, read_nodegroup },
+    { AWS_DESCRIBE_MEMBERS, NULL },
+    { AWS_DESCRIBE_ACTIVITIES, NULL },
+    { AWS_DESCRIBE_HOOKS, read_hooks },
+    { AWS_DESCRIBE_REFRESHES, read_refreshes },
+    { AWS_DESCRIBE_INSTANCES, NULL },
+    { AWS_DESCRIBE_RESERVATIONS, NULL },
+    { AWS_DESCRIBE_NODEGROUP, read_nodegroup },
 };
 
 static char *make_form(const struct aws_task *task, enum aws_action action)
@@ -245,6 +249,8 @@ static char *make_form(const struct aws_task *task, enum aws_action action)
     if (action == AWS_DESCRIBE_NODEGROUP)
         return url_format("/clusters/%s/node-groups/%s", task->pool.eks_cluster,
                           task->pool.nodegroup);
+    if (action == AWS_DESCRIBE_MEMBERS)
+        return mem_copy_chars("&MaxRecords=1");
     if (action == AWS_DESCRIBE_RESERVATIONS)
         return mem_copy_chars("&MaxResults=5");
     if (action == AWS_DESCRIBE_INSTANCES)

@@ -128,6 +128,47 @@ static void on_asked_before(struct aws_task *task, const struct aws_reply *reply
         terminate(task);
 }
 
+static void ask_ec2(struct aws_task *task, aws_step_fn step)
+{
+    owned(chars) char *form = url_format("&InstanceId.1=%s", task->instance);
+
+    aws_task_ask(task, AWS_DESCRIBE_INSTANCES, form, step);
+}
+
+/* false: answered */
+static bool is_staying(struct aws_task *task, const struct aws_member *member)
+{
+    if (member->is_leaving)
+        aws_task_done(task, ""); /* a second request would shrink the group twice */
+    else if (member->is_aside)
+        fail_with(task, ERROR_CONFLICT, "the instance is in standby or being detached");
+    else
+        return true;
+    return false;
+}
+
+/* The group's list may be old.  While a hook holds an instance that leaves, EC2 says that it runs;
+   only its own record with Auto Scaling says that it leaves. */
+static void on_member(struct aws_task *task, const struct aws_reply *reply, const struct error *err)
+{
+    struct aws_member member = { 0 };
+    struct error why = { 0 };
+    int found = 0;
+
+    if (err)
+        aws_task_fail(task, err);
+    else if ((found = aws_member_read(reply->xml, task->instance, &member, &why)) < 0)
+        aws_task_fail(task, &why);
+    else if (found == 0)
+        ask_ec2(task, on_stranger);
+    else if (!is_staying(task, &member))
+        return;
+    else if (map_get(task->aws->asked, task->instance))
+        ask_ec2(task, on_asked_before);
+    else
+        terminate(task);
+}
+
 static void on_read_for_remove(struct aws_task *task, const struct aws_reply *reply,
                                const struct error *err)
 {
@@ -140,23 +181,19 @@ static void on_read_for_remove(struct aws_task *task, const struct aws_reply *re
     }
     member = aws_group_member(&task->group, task->instance);
     if (!member) {
-        owned(chars) char *form = url_format("&InstanceId.1=%s", task->instance);
-
-        aws_task_ask(task, AWS_DESCRIBE_INSTANCES, form, on_stranger);
-    } else if (member->is_leaving) {
-        aws_task_done(task, ""); /* a second request would shrink the group twice */
-    } else if (member->is_aside) {
-        fail_with(task, ERROR_CONFLICT, "the instance is in standby or being detached");
-    } else if (task->group.never_terminates) {
+        ask_ec2(task, on_stranger);
+        return;
+    }
+    if (!is_staying(task, member))
+        return;
+    if (task->group.never_terminates) {
         fail_with(task, ERROR_DENIED, "its process Terminate is suspended: resume it");
     } else if (task->group.desired <= task->group.least) {
         fail_with(task, ERROR_DENIED, "it has its minimum size: lower MinSize");
-    } else if (map_get(task->aws->asked, task->instance)) {
-        owned(chars) char *form = url_format("&InstanceId.1=%s", task->instance);
-
-        aws_task_ask(task, AWS_DESCRIBE_INSTANCES, form, on_asked_before);
     } else {
-        terminate(task);
+        owned(chars) char *form = url_format("&InstanceIds.member.1=%s", task->instance);
+
+        aws_task_ask(task, AWS_DESCRIBE_MEMBERS, form, on_member);
     }
 }
 

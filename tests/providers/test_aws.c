@@ -52,6 +52,12 @@ static void a_refused_number_is_planned_again(void **state)
     bench_close(&bench);
 }
 
+#define STATE                                                                                      \
+    ASK(ASG, 200,                                                                                  \
+        "<R><DescribeAutoScalingInstancesResult><AutoScalingInstances>" MEMBER(                    \
+            "i-02",                                                                                \
+            "InService") "</AutoScalingInstances></DescribeAutoScalingInstancesResult></R>")
+
 /* Whatever cannot be read of an answer to a change: the change may have been made. */
 static void a_change_that_is_answered_in_nonsense_may_be_made(void **state)
 {
@@ -67,7 +73,7 @@ static void a_change_that_is_answered_in_nonsense_may_be_made(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(answers); i++) {
         const struct script_step size[] = { GROUP("1", ONE), answers[i] };
-        const struct script_step removal[] = { GROUP("2", TWO), answers[i] };
+        const struct script_step removal[] = { GROUP("2", TWO), STATE, answers[i] };
         struct bench bench;
 
         bench_open(&bench, size, COUNT_OF(size));

@@ -52,6 +52,7 @@ struct contract_kind {
     const char *pool;    /* YAML of its keys of pools.NAME */
     const char *traps;   /* lines of world.yaml of a pool that inspect() must warn of */
     const char *pool_traps; /* the same, as more keys of the pool in world.yaml; NULL: none */
+    const char *lingers;    /* lines of world.yaml: one that leaves runs on for the cloud below */
     const char *hangs; /* the same, of a pool whose growth never ends; NULL: each growth ends */
     /* Makes its credentials; NULL: none. */
     void (*set_up)(const char *folder);

@@ -70,6 +70,8 @@ struct sim_aws_bounds {
     int least, most;
 };
 void sim_aws_describe_groups(struct sim_aws_call *aws);
+void sim_aws_describe_members(struct sim_aws_call *aws);
+bool sim_aws_is_held(struct simulator *sim, const struct machine *machine);
 void sim_aws_print_member(const struct machine *machine, struct text *out);
 struct pool *sim_aws_pool(struct sim_aws_call *aws); /* by AutoScalingGroupName; NULL: answered */
 int sim_aws_least(const struct pool *pool, struct simulator *sim);

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-enum { RECORDS_MAX = 100 };
+enum { RECORDS_MAX = 100, MEMBERS_MAX = 50 };
 
 static const struct sim_aws_bounds *bounds_of(const struct pool *pool, struct simulator *sim)
 {
@@ -58,9 +58,10 @@ static bool is_there(const struct machine *machine)
            (machine->state != MACHINE_STOPPING || machine->has_slot);
 }
 
+static const char *const states[] = { "Pending", "Pending", "InService", "Terminating" };
+
 void sim_aws_print_member(const struct machine *machine, struct text *out)
 {
-    static const char *const states[] = { "Pending", "Pending", "InService", "Terminating" };
     const struct scenario_reservation *reservation = machine->pool->reservation->plan;
 
     if (!is_there(machine))
@@ -74,6 +75,26 @@ void sim_aws_print_member(const struct machine *machine, struct text *out)
              "</ProtectedFromScaleIn></member>",
              machine->name, reservation->machine, reservation->zone, states[machine->state],
              machine->pool->plan->group);
+}
+
+bool sim_aws_is_held(struct simulator *sim, const struct machine *machine)
+{
+    return machine->state == MACHINE_STOPPING && sim_aws_has(machine->pool, sim, "hook");
+}
+
+static void add_member(struct simulator *sim, const struct machine *machine, struct text *out)
+{
+    const struct scenario_reservation *reservation = machine->pool->reservation->plan;
+
+    if (!is_there(machine))
+        return;
+    text_add(out,
+             "<member><InstanceId>%s</InstanceId><InstanceType>%s</InstanceType>"
+             "<AutoScalingGroupName>%s</AutoScalingGroupName><AvailabilityZone>%s"
+             "</AvailabilityZone><LifecycleState>%s%s</LifecycleState><HealthStatus>HEALTHY"
+             "</HealthStatus><ProtectedFromScaleIn>false</ProtectedFromScaleIn></member>",
+             machine->name, reservation->machine, machine->pool->plan->group, reservation->zone,
+             states[machine->state], sim_aws_is_held(sim, machine) ? ":Wait" : "");
 }
 
 /* "a,b" as members, each within the element. */
@@ -226,6 +247,65 @@ void sim_aws_describe_groups(struct sim_aws_call *aws)
     if (has_more)
         text_add(body, "<NextToken>page:%lld</NextToken>", first + limit);
     sim_aws_answer(aws, "DescribeAutoScalingGroups", body);
+}
+
+static bool has_id(struct sim_aws_call *aws, const char *id, bool *ret_is_any)
+{
+    *ret_is_any = true;
+    for (int i = 1; i <= MEMBERS_MAX; i++) {
+        owned(chars) char *field = text_format("InstanceIds.member.%d", i);
+        owned(chars) char *asked = sim_aws_field(aws, field);
+
+        if (!asked)
+            return *ret_is_any;
+        *ret_is_any = false;
+        if (text_equal(asked, id))
+            return true;
+    }
+    return false;
+}
+
+/* False: more follow. */
+static bool add_members(struct sim_aws_call *aws, struct text *body, long long first,
+                        long long limit)
+{
+    struct simulator *sim = aws->call->sim;
+    long long at = 0;
+    bool is_any;
+
+    for (size_t i = 0; i < sim->pool_count; i++) {
+        const struct pool *pool = &sim->pools[i];
+
+        for (size_t k = 0; pool->cloud == &sim_aws && k < pool->machines.count; k++) {
+            if (!has_id(aws, pool->machines.items[k]->name, &is_any) || at++ < first)
+                continue;
+            if (at > first + limit)
+                return false;
+            add_member(sim, pool->machines.items[k], body);
+        }
+    }
+    return true;
+}
+
+/* IDs that are of no group are left out. */
+void sim_aws_describe_members(struct sim_aws_call *aws)
+{
+    long long first = 0, limit = 0;
+    struct text *body;
+
+    if (!read_page(aws, &first, &limit))
+        return;
+    body = text_new(64 << 20);
+    text_add(body, "<AutoScalingInstances>");
+    if (limit > MEMBERS_MAX)
+        limit = MEMBERS_MAX;
+
+    bool is_last = add_members(aws, body, first, limit);
+
+    text_add(body, "</AutoScalingInstances>");
+    if (!is_last)
+        text_add(body, "<NextToken>page:%lld</NextToken>", first + limit);
+    sim_aws_answer(aws, "DescribeAutoScalingInstances", body);
 }
 
 static int64_t began_ms(const struct machine *machine)

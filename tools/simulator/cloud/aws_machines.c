@@ -41,13 +41,15 @@ static const struct machine *find(const struct simulator *sim, const char *id)
     return NULL;
 }
 
-static void add_instance(struct text *body, const struct machine *machine)
+/* One that a lifecycle hook holds runs on. */
+static void add_instance(struct simulator *sim, struct text *body, const struct machine *machine)
 {
     static const struct {
         int code;
         const char *name;
     } states[] = { { 0, "pending" }, { 0, "pending" }, { 16, "running" }, { 32, "shutting-down" } };
     const struct scenario_reservation *reservation = machine->pool->reservation->plan;
+    enum machine_state state = sim_aws_is_held(sim, machine) ? MACHINE_RUNNING : machine->state;
 
     text_add(body,
              "<item><reservationId>r-0123456789abcdef0</reservationId><instancesSet><item>"
@@ -56,9 +58,8 @@ static void add_instance(struct text *body, const struct machine *machine)
              "<placement><availabilityZone>%s</availabilityZone></placement><tagSet><item><key>"
              "aws:autoscaling:groupName</key><value>%s</value></item></tagSet></item>"
              "</instancesSet></item>",
-             machine->name, states[machine->state].code, states[machine->state].name,
-             machine->node_name, reservation->machine, reservation->zone,
-             machine->pool->plan->group);
+             machine->name, states[state].code, states[state].name, machine->node_name,
+             reservation->machine, reservation->zone, machine->pool->plan->group);
 }
 
 static bool is_id(const char *id)
@@ -89,7 +90,7 @@ static bool add_by_ids(struct sim_aws_call *aws, struct text *body, bool *ret_ha
                 is_right ? "The instance ID '%s' does not exist" : "Invalid id: \"%s\"", id);
             return false;
         }
-        add_instance(body, machine);
+        add_instance(aws->call->sim, body, machine);
     }
     return true;
 }
@@ -141,7 +142,7 @@ static bool add_by_group(struct sim_aws_call *aws, struct text *body, const stru
                 continue;
             if (at > page->first + page->limit)
                 return false;
-            add_instance(body, pool->machines.items[k]);
+            add_instance(sim, body, pool->machines.items[k]);
         }
     }
     return true;

@@ -97,7 +97,7 @@ static void print_oci(const struct provider_kind *kind, struct text *out)
 {
     for (size_t i = 0; i < kind->action_count; i++)
         if (is_first(kind, i))
-            text_add(out, "Allow group sluice to {%s} in compartment COMPARTMENT\n",
+            text_add(out, "Allow group sluice to %s in compartment COMPARTMENT\n",
                      kind->actions[i].permission);
 }
 

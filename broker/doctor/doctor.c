@@ -85,10 +85,19 @@ static void pool_inspected(void *context, const char *operation, const struct er
     struct exam *exam = context;
 
     (void)operation;
-    if (err)
+    if (err && exam->is_listed)
         fail(exam, "cloud", err,
              "see that the cloud can be reached, and that its account is valid");
     exam->is_done = true;
+}
+
+static void inspect_pool(struct exam *exam)
+{
+    exam->is_inspected = true;
+    if (provider_can_inspect(exam->provider))
+        provider_inspect(exam->provider, exam->pool->own.settings, tell, pool_inspected, exam);
+    else
+        exam->is_done = true;
 }
 
 /* When the list and the cluster's nodes are both there; without nodes only the cloud is asked. */
@@ -99,7 +108,6 @@ static void examine_pool(struct exam *exam)
 
     if (!exam->is_listed || exam->is_inspected || !(has_nodes || !home || home->is_done))
         return;
-    exam->is_inspected = true;
     if (has_nodes) {
         struct pool_match match = { exam->doctor->config,
                                     exam->pool,
@@ -110,10 +118,17 @@ static void examine_pool(struct exam *exam)
 
         pool_match_find(&match);
     }
-    if (provider_can_inspect(exam->provider))
-        provider_inspect(exam->provider, exam->pool->own.settings, tell, pool_inspected, exam);
-    else
-        exam->is_done = true;
+    inspect_pool(exam);
+}
+
+/* The inspection names the permission that a refused list lacks; not each cloud does. */
+static void fail_list(struct exam *exam, const struct error *err)
+{
+    fail(exam, "list", err, "see that group, project and account of the pool are right");
+    if (err->kind == ERROR_DENIED) {
+        exam->is_done = false;
+        inspect_pool(exam);
+    }
 }
 
 static void listed(void *context, const struct instance_page *page, const struct error *err)
@@ -121,7 +136,7 @@ static void listed(void *context, const struct instance_page *page, const struct
     struct exam *exam = context;
 
     if (err) {
-        fail(exam, "list", err, "see that group, project and account of the pool are right");
+        fail_list(exam, err);
         return;
     }
     for (size_t i = 0; i < page->count; i++) {

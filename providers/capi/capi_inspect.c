@@ -92,7 +92,16 @@ static void on_review(void *context, const json_t *body, const struct error *err
     const struct provider_action *action = &capi_actions[call->at];
     bool is_allowed = json_bool_or(body, "status/allowed", false);
 
-    if (err && !is_refusal(err)) {
+    if (is_refusal(err)) {
+        tell(call,
+             &(struct about){ DOUBTFUL, capi_actions[CAPI_REVIEW].permission,
+                              "give it to sluice's user by a ClusterRole, or check its Roles by "
+                              "hand" },
+             "it is not known which permissions there are (%s)", error_leaf(err));
+        capi_finish_done(call, "", NULL);
+        return;
+    }
+    if (err) {
         capi_finish_failed(call, err);
         return;
     }
@@ -218,7 +227,7 @@ static void tell_machines(struct capi_call *call, const json_t *items)
     const json_t *item;
     size_t at;
 
-    if (call->is_pool && json_array_size(items) == 0 &&
+    if (call->is_pool && json_is_array(items) && json_array_size(items) == 0 &&
         capi_read_group(call->seen, &group, NULL) == 0 && group.present > 0)
         tell(call, &(struct about){ WRONG, "MachinePool", "use a MachineDeployment" },
              "its provider makes no Machines, so that no chosen one can leave it");

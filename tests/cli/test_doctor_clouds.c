@@ -6,6 +6,7 @@
  */
 #include "broker/doctor/doctor.h"
 #include "broker/doctor/examination.h"
+#include "providers/kinds.h"
 #include "tests/cli/clouds.h"
 
 #define LAB "pool research-a-east "
@@ -20,6 +21,12 @@ struct mistake {
     const char *old;   /* of the configuration; NULL: it is right */
     const char *new;
     const char *rows[2]; /* "part name verdict subject" */
+};
+
+/* A change of the configuration that the simulator reads, too.  NULL: as in clouds.h. */
+struct setup {
+    const char *old;
+    const char *new;
 };
 
 static const struct mistake mistakes[] = {
@@ -159,6 +166,8 @@ static const struct {
     { "azure", "Microsoft.ContainerService/managedClusters/agentPools/deleteMachines/action" },
 };
 
+static const struct setup plain_setup;
+
 static void add_row(void *context, const struct doctor_row *row)
 {
     owned(json) json_t *said = examination_row(row);
@@ -183,10 +192,12 @@ static const struct test_cloud *cloud_of(const char *name)
 }
 
 /* The rows that are not right: "row" -> its sentence. */
-static json_t *examine_with(const struct mistake *mistake)
+static json_t *examine_with(const struct mistake *mistake, const struct setup *setup)
 {
     owned(test_folder) char *folder = test_folder_new();
-    owned(chars) char *right = cloud_config(cloud_of(mistake->cloud));
+    owned(chars) char *plain = cloud_config(cloud_of(mistake->cloud));
+    owned(chars) char *right = setup->old ? cloud_text(plain, setup->old, setup->new)
+                                          : mem_copy_chars(plain);
     owned(chars) char *wrong = mistake->old ? cloud_text(right, mistake->old, mistake->new)
                                             : mem_copy_chars(right);
     owned(chars) char *keys = text_format("research-a-east: {nodes: 10, %s}", mistake->keys);
@@ -213,11 +224,11 @@ static json_t *examine_with(const struct mistake *mistake)
 }
 
 /* What is said beside what a right pool of this cloud gets. */
-static json_t *examine_mistake(const struct mistake *mistake)
+static json_t *examine_mistake(const struct mistake *mistake, const struct setup *setup)
 {
     const struct mistake none = { .cloud = mistake->cloud, .world = "", .keys = "" };
-    owned(json) json_t *right = examine_with(&none);
-    json_t *rows = examine_with(mistake);
+    owned(json) json_t *right = examine_with(&none, setup);
+    json_t *rows = examine_with(mistake, setup);
     const char *key;
     json_t *value;
 
@@ -230,7 +241,7 @@ static void each_mistake_is_named(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(mistakes); i++) {
-        owned(json) json_t *rows = examine_mistake(&mistakes[i]);
+        owned(json) json_t *rows = examine_mistake(&mistakes[i], &plain_setup);
         size_t wanted = 0;
 
         for (; wanted < COUNT_OF(mistakes[i].rows) && mistakes[i].rows[wanted]; wanted++)
@@ -258,7 +269,7 @@ static void each_permission_that_lacks_is_named(void **state)
         const struct mistake mistake = { .cloud = permissions[i].cloud,
                                          .world = is_of_pool ? "" : world,
                                          .keys = is_of_pool ? keys : "" };
-        owned(json) json_t *rows = examine_mistake(&mistake);
+        owned(json) json_t *rows = examine_mistake(&mistake, &plain_setup);
 
         if (!json_object_get(rows, row)) {
             json_dumpf(rows, stderr, JSON_INDENT(2));
@@ -267,11 +278,124 @@ static void each_permission_that_lacks_is_named(void **state)
     }
 }
 
+/* Configurations that use each action of their kind between them. */
+static const struct {
+    const char *kind;
+    const char *cloud;
+    struct setup setup;
+} users[] = {
+    { "gcp", "google", { NULL, NULL } },
+    { "gcp",
+      "google",
+      { "group: research-a-east",
+        "group: research-a-east, gke_location: us-east5, gke_cluster: lab, node_pool: gpu" } },
+    { "aws", "aws by launch", { NULL, NULL } },
+    { "aws", "aws by launch", { "group: lab", "group: lab, eks_cluster: lab, nodegroup: gpu" } },
+    { "azure", "azure", { NULL, NULL } },
+    { "capi", "cluster api", { NULL, NULL } },
+    { "capi", "cluster api", { "machine_deployment: lab", "machine_pool: lab" } },
+    { "oci",
+      "oracle",
+      { "ocid1.nodepool.oc1.sim.lab",
+        "ocid1.nodepool.oc1.sim.lab, capacity_reservation: ocid1.capacityreservation.oc1.sim.r" } },
+};
+
+/* The list of a pool's machines fails, too; then another row of this pool names why. */
+static bool is_list_explained(const json_t *rows, const char *row, const char *permission)
+{
+    static const char mark[] = " wrong list";
+    size_t length = strlen(row) > strlen(mark) ? strlen(row) - strlen(mark) : 0;
+    const char *other;
+    json_t *text;
+
+    if (!text_equal(row + length, mark))
+        return false;
+    json_object_foreach((json_t *)(uintptr_t)rows, other, text)
+        if (strncmp(other, row, length) == 0 && strstr(other, permission))
+            return true;
+    return false;
+}
+
+/* How many rows name the permission; another row is a failure. */
+static size_t count_named(const struct mistake *mistake, const struct setup *setup,
+                          const char *permission, size_t *failed)
+{
+    owned(json) json_t *rows = examine_mistake(mistake, setup);
+    size_t count = 0;
+    const char *row;
+    json_t *text;
+
+    json_object_foreach(rows, row, text)
+        if (strstr(row, permission) || strstr(json_string_value(text), permission)) {
+            count++;
+        } else if (!is_list_explained(rows, row, permission)) {
+            ++*failed;
+            print_error("without %s also: %s: %s\n", permission, row, json_string_value(text));
+        }
+    return count;
+}
+
+/* Oracle's cloud has no request for the changes that an account may make, and no dry run. */
+static const char *const untold[] = { "manage cluster-node-pools" };
+
+static bool is_untold(const char *permission)
+{
+    for (size_t i = 0; i < COUNT_OF(untold); i++)
+        if (text_equal(untold[i], permission))
+            return true;
+    return false;
+}
+
+/* In the words of world.yaml: what Kubernetes refuses has its verb first, and no API group. */
+static char *denied_action(const struct provider_kind *kind, const char *permission)
+{
+    const char *resource = strchr(permission, ' ');
+    const char *verb = strrchr(permission, ' ');
+
+    if (!text_equal(kind->account.name, "capi"))
+        return mem_copy_chars(permission);
+    assert_true(resource && verb > resource);
+    return text_format("%s %.*s", verb + 1, (int)(verb - resource - 1), resource + 1);
+}
+
+static size_t count_failures(const struct provider_kind *kind, const struct provider_action *action)
+{
+    owned(chars) char *denied = denied_action(kind, action->permission);
+    owned(chars) char *world = text_format("denied: [ { whose: %s, action: '%s' } ]\n",
+                                           kind->account.name, denied);
+    size_t count = 0, failed = 0;
+
+    for (size_t i = 0; i < COUNT_OF(users); i++) {
+        const struct mistake mistake = { .cloud = users[i].cloud, .world = world, .keys = "" };
+
+        if (text_equal(users[i].kind, kind->account.name))
+            count += count_named(&mistake, &users[i].setup, action->permission, &failed);
+    }
+    if ((count == 0) == is_untold(action->permission))
+        return failed;
+    print_error("%s: %zu rows name %s\n", kind->account.name, count, action->permission);
+    return failed + 1;
+}
+
+/* From the tables of requests, so that a new one cannot be forgotten. */
+static void each_action_taken_away_is_named(void **state)
+{
+    size_t failed = 0;
+
+    (void)state;
+    for (size_t i = 0; i < provider_kind_count; i++)
+        for (size_t k = 0; k < provider_kinds[i]->action_count; k++)
+            if (provider_kinds[i]->actions[k].permission[0] != '\0')
+                failed += count_failures(provider_kinds[i], &provider_kinds[i]->actions[k]);
+    assert_int_equal(failed, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_mistake_is_named),
         cmocka_unit_test(each_permission_that_lacks_is_named),
+        cmocka_unit_test(each_action_taken_away_is_named),
     };
 
     mem_setup();

@@ -5,6 +5,7 @@
  */
 #include "tools/simulator/cloud/azure_cloud.h"
 #include "tools/simulator/cloud/clouds.h"
+#include "tools/simulator/cloud/overlay.h"
 
 #include <stdarg.h>
 #include <strings.h>
@@ -85,7 +86,8 @@ json_t *sim_azure_body(struct sim_call *call)
 
 bool sim_azure_may(struct sim_call *call, const struct pool *pool, const char *permission)
 {
-    if (!text_equal(sim_azure_trap(pool, "denied", ""), permission))
+    if (!text_equal(sim_azure_trap(pool, "denied", ""), permission) &&
+        !sim_denies(call->sim, pool, permission))
         return true;
     sim_azure_error(call->answer, 403, "AuthorizationFailed",
                     "The client 'sluice' with object id '1' does not have authorization to perform "
@@ -95,15 +97,28 @@ bool sim_azure_may(struct sim_call *call, const struct pool *pool, const char *p
     return false;
 }
 
-static void list_permissions(struct sim_call *call, const struct pool *pool)
+/* What a role's notActions take away. */
+static json_t *list_denied(const struct sim_call *call, const struct pool *pool)
 {
+    const struct scenario *scenario = call->sim->scenario;
     const char *denied = sim_azure_trap(pool, "denied", "");
     json_t *refused = json_array();
 
-    call->verb = "list_permissions";
     if (denied[0] != '\0')
         json_array_append_new(refused, json_string(denied));
-    if (sim_call_fault(call))
+    for (size_t i = 0; i < scenario->denials.count; i++)
+        if (sim_denies(call->sim, pool, scenario->denials.items[i].action))
+            json_array_append_new(refused, json_string(scenario->denials.items[i].action));
+    return refused;
+}
+
+static void list_permissions(struct sim_call *call, const struct pool *pool)
+{
+    json_t *refused = list_denied(call, pool);
+
+    call->verb = "list_permissions";
+    if (sim_call_fault(call) ||
+        !sim_azure_may(call, pool, "Microsoft.Authorization/permissions/read"))
         json_decref(refused);
     else
         sim_answer_json(call->answer, 200,

@@ -240,6 +240,11 @@ static void review(struct sim_call *call, const char *provider)
         sim_kube_status(call->answer, 422, "Invalid", "spec.resourceAttributes: Required value");
         return;
     }
+    if (scenario_denies(call->sim->scenario, provider, "create selfsubjectaccessreviews")) {
+        sim_kube_status(call->answer, 403, "Forbidden",
+                        "User \"sluice\" cannot create selfsubjectaccessreviews");
+        return;
+    }
     sub = json_text_or(body, "spec/resourceAttributes/subresource", "");
     action = text_format("%s %s%s%s", json_text_or(body, "spec/resourceAttributes/verb", ""),
                          json_text_or(body, "spec/resourceAttributes/resource", ""),

@@ -319,19 +319,22 @@ static void update_pool(struct sim_call *call, struct pool *pool)
     accept_work(call, pool);
 }
 
-static const char *action_of(const char *verb)
+/* By the action's name, or by the permission that a policy has. */
+static bool is_denied(const struct sim_call *call, const struct pool *pool)
 {
-    static const char *const actions[][2] = {
-        { "get_node_pool", "GetNodePool" },
-        { "update_node_pool", "UpdateNodePool" },
-        { "delete_node", "DeleteNode" },
-        { "get_reservation", "GetComputeCapacityReservation" },
+    static const char *const actions[][3] = {
+        { "get_node_pool", "GetNodePool", "read cluster-node-pools" },
+        { "update_node_pool", "UpdateNodePool", "manage cluster-node-pools" },
+        { "delete_node", "DeleteNode", "manage cluster-node-pools" },
+        { "get_reservation", "GetComputeCapacityReservation",
+          "read compute-capacity-reservations" },
     };
 
     for (size_t i = 0; i < COUNT_OF(actions); i++)
-        if (text_equal(actions[i][0], verb))
-            return actions[i][1];
-    return verb;
+        if (text_equal(actions[i][0], call->verb))
+            return sim_denies(call->sim, pool, actions[i][1]) ||
+                   sim_denies(call->sim, pool, actions[i][2]);
+    return sim_denies(call->sim, pool, call->verb);
 }
 
 static void get_reservation(struct sim_call *call, const char *ocid)
@@ -339,7 +342,7 @@ static void get_reservation(struct sim_call *call, const char *ocid)
     const struct pool *pool = find_pool(call, "capacity_reservation", ocid);
     json_t *body;
 
-    if (!pool || sim_denies(call->sim, pool, action_of(call->verb))) {
+    if (!pool || is_denied(call, pool)) {
         refuse_unknown(call);
         return;
     }
@@ -377,7 +380,7 @@ static void answer_pool(struct sim_call *call, char **items)
 {
     struct pool *pool = find_pool(call, "node_pool", items[2]);
 
-    if (!pool || sim_denies(call->sim, pool, action_of(call->verb)))
+    if (!pool || is_denied(call, pool))
         refuse_unknown(call);
     else if (text_equal(call->verb, "get_node_pool"))
         get_pool(call, pool);

@@ -16,11 +16,13 @@ const struct conformance_case conformance_cases[] = {
       "another client adds a taint between sluice's read and patch: the server refuses the patch, "
       "sluice reads the node again, and both taints stay",
       a_stale_cordon_is_refused, ON_BOTH, NULL, NULL, NULL },
-    { "T3", "after the undo, a node that a person had cordoned is as it was before the transfer",
+    { "T3",
+      "if a person had cordoned a node, the undo leaves the node as it was before the transfer",
       a_human_cordon_stays, ON_BOTH,
       "tests/cli/test_hazards.c the_way_back_leaves_what_others_had_said", NULL, NULL },
-    { "T4", "a new node under the old name is refused by its UID", a_node_made_again_is_left_alone,
-      ON_BOTH, "tests/cli/test_doubts.c a_node_made_again_under_the_name_is_not_ours", NULL, NULL },
+    { "T4", "sluice does not take a new node for an old one of the same name: the UIDs differ",
+      a_node_made_again_is_left_alone, ON_BOTH,
+      "tests/cli/test_doubts.c a_node_made_again_under_the_name_is_not_ours", NULL, NULL },
     { "T5", "sluice sees the taint of another autoscaler", a_foreign_taint_is_seen, ON_BOTH,
       "tests/cli/test_withdrawals.c a_node_that_a_rival_claims_is_left_to_it", NULL,
       "The test plays a node that was announced before it got the taint: sluice gives the node "
@@ -50,7 +52,8 @@ const struct conformance_case conformance_cases[] = {
     { "T10", "without a budget one eviction is enough: DisruptionTarget is set, and the pod leaves",
       an_eviction_is_marked, ON_BOTH, "tests/clusters/test_verbs.c what_is_on_the_wire", NULL,
       NULL },
-    { "T11", "an exhausted budget answers 429 with its cause and without Retry-After",
+    { "T11",
+      "for an exhausted budget the server answers 429 with the cause and without Retry-After",
       an_exhausted_budget_says_no, ON_BOTH,
       "tests/cli/test_evictions.c a_refused_budget_is_asked_again_at_its_pace", NULL,
       "The text of the refusal is in `answers_to_an_eviction` of tests/clusters/test_verbs.c" },
@@ -60,8 +63,8 @@ const struct conformance_case conformance_cases[] = {
       "pod has more than one PodDisruptionBudget, which the eviction subresource does not "
       "support.\"" },
     { "T13",
-      "a budget that the controller has not seen answers 429 and asks for 10 s; sluice waits as "
-      "long before it asks again",
+      "for a budget that the controller has not seen, the server answers 429 and asks for a pause "
+      "of 10 s; sluice waits as long",
       an_unseen_budget_asks_for_patience, ON_BOTH,
       "tests/cli/test_evictions.c an_unseen_budget_is_asked_with_patience", NULL,
       "That test also plays a budget that sluice may not read" },
@@ -71,8 +74,8 @@ const struct conformance_case conformance_cases[] = {
     { "T15", "a new pod under an old pod's name is not evicted instead of the old one",
       a_namesake_is_not_evicted, ON_BOTH, NULL, NULL, NULL },
     { "T16",
-      "in a namespace that is being deleted, the answer is 403 NamespaceTerminating, before and "
-      "after the pod was told to stop",
+      "in a namespace that is being deleted, the answer to an eviction is 403 "
+      "NamespaceTerminating, before and after the pod was told to stop",
       a_leaving_namespace_is_waited_for, ON_BOTH, NULL, NULL, NULL },
     { "T17",
       "ten evictions at once, and a budget that allows one: one succeeds, and the others get only "
@@ -89,8 +92,8 @@ const struct conformance_case conformance_cases[] = {
       NULL,
       "Two tests of the same file: `an_overloaded_server_is_left_alone_and_no_other` (other "
       "clusters are asked as before), `nothing_is_asked_again_before_the_time_that_a_server_named` "
-      "(the length of the pause). The case on a real server gives evictions a priority level with "
-      "one seat; the answer is plain text: \"Too many requests, please try again later.\"" },
+      "(the length of the pause). On a real server evictions get a priority level with one seat; "
+      "the answer is plain text: \"Too many requests, please try again later.\"" },
     { "T19",
       "a webhook that cannot be reached causes a 500: sluice asks again, and evicts the pod once "
       "the webhook is gone. A policy that denies an eviction delays only that pod",
@@ -118,10 +121,10 @@ const struct conformance_case conformance_cases[] = {
       "tests/cli/test_deadlines.c a_foreign_finalizer_is_left_and_gone_past",
       "tests/real/blockers.c what_is_said_of_a_pod_comes_true",
       "The transfer shows the finalizer, before and after its machine is deleted" },
-    { "T25", "a Job's pod whose finalizer no controller removes delays no drain",
+    { "T25", "if no controller removes the finalizer of a Job's pod, the pod delays no drain",
       a_foreign_finalizer_stays, ON_BOTH,
       "tests/cli/test_moves.c a_pod_that_is_only_to_be_counted_holds_no_drain_up", NULL,
-      "The function of T24 tests the single requests. If four pods of a Job leave at once, the "
+      "The function of T24 tests the requests one by one. If four pods of a Job leave at once, the "
       "real Job controller may keep `job-tracking` on ended pods (`deletionGracePeriodSeconds` 0) "
       "for over a minute. No drain waits for that" },
     { "T26", "sluice warns of a grace longer than the whole drain", a_cut_grace_is_told_once,
@@ -129,7 +132,7 @@ const struct conformance_case conformance_cases[] = {
       "tests/real/blockers.c what_is_said_of_a_pod_comes_true",
       "The Event `GraceCut` on the pod says how much grace the pod gets: "
       "`a_grace_beyond_the_deadline_is_cut_and_the_pod_says_so` of tests/cli/test_deadlines.c" },
-    { "T27", "a dead kubelet: sluice deletes the machine first, then the pods and the Node",
+    { "T27", "if the kubelet is dead, sluice deletes the machine first, then the pods and the Node",
       a_silent_node_keeps_its_pods, ON_BOTH,
       "tests/cli/test_hazards.c a_silent_node_is_not_waited_for",
       "tests/real/clocks.c grace_is_as_long_by_any_clock", NULL },
@@ -209,15 +212,15 @@ const struct conformance_case conformance_cases[] = {
     { "T45", "the service is killed at any commit, and no node is lost or moved twice", NULL, 0,
       "tests/cli/test_crash.c a_death_at_any_commit_loses_nothing",
       "tests/real/two_clusters.c a_node_moves_once_whenever_the_service_dies",
-      "`a_death_among_forced_deletes_loses_nothing` of the same file does so in a move with pods "
-      "that a budget keeps and pods that do not stop. `tests/real/sigkill` does so with SIGKILL on "
-      "sockets" },
+      "`a_death_among_forced_deletes_loses_nothing` of tests/cli/test_crash.c kills the service in "
+      "a move with pods that a budget keeps and pods that do not stop. `tests/real/sigkill` kills "
+      "it with SIGKILL on sockets" },
     { "T46",
       "if the end of the journal is torn, the journal continues from its last whole commit and the "
       "move ends; sluice refuses a journal with any other damage",
       NULL, 0, "tests/cli/test_torn.c a_commit_that_was_torn_never_was", NULL,
       "`commits_that_the_disk_lost_are_seen_in_the_world` of the same file tears the last few "
-      "commits, although the disk had confirmed them. tests/broker/test_damage.c damages the files "
+      "commits, which the disk had confirmed. tests/broker/test_damage.c damages the files "
       "byte by byte. `a_changed_story_is_found` of tests/broker/test_journal.c changes or deletes "
       "an event of the journal" },
     { "T47", "no effect is sent before its intent is on the disk", NULL, 0,
@@ -228,8 +231,8 @@ const struct conformance_case conformance_cases[] = {
       "does nothing more; two brokers with a journal each move no node twice",
       NULL, 0, "tests/cli/test_two_brokers.c who_lost_the_journal_does_nothing_more", NULL,
       "`a_second_process_on_one_journal_ends_at_once` of the same file tests the second process. "
-      "`two_brokers_on_one_fleet_move_no_node_twice` of that file tests a journal each. "
-      "`an_older_epoch_writes_no_more` of tests/broker/test_journal.c tests only the store" },
+      "`two_brokers_on_one_fleet_move_no_node_twice` of that file tests two brokers with a journal "
+      "each. `an_older_epoch_writes_no_more` of tests/broker/test_journal.c tests only the store" },
     { "T49",
       "sluice does not discard a new machine that serves, even if its transfer goes no further; "
       "it chooses no node that another broker's annotation claims",
@@ -244,10 +247,10 @@ const struct conformance_case conformance_cases[] = {
       "moves go on",
       NULL, 0, "tests/cli/test_outage.c an_unreachable_cluster_stands_still_and_no_other",
       "tests/real/two_clusters.c a_node_moves_once_after_a_long_outage",
-      "`an_unseen_machine_is_not_late` of the same file plays the outage in the cluster that the "
-      "new machine joins. `a_long_outage_discards_no_machine` of tests/cli/test_hazards.c plays a "
-      "broker that was down for long. On real servers the server's process is stopped for minutes "
-      "in the middle of a drain" },
+      "`an_unseen_machine_is_not_late` of tests/cli/test_outage.c plays the outage in the cluster "
+      "that the new machine joins. `a_long_outage_discards_no_machine` of tests/cli/test_hazards.c "
+      "plays a broker that was down for long. On real servers the test stops the API server's "
+      "process for minutes in the middle of a drain" },
     /* gangs and more than one cluster */
     { "T52", "sluice chooses the nodes whose departure loses the least work of gangs", NULL, 0,
       "tests/broker/test_victims.c the_least_work_is_lost", NULL, NULL },
@@ -268,11 +271,12 @@ const struct conformance_case conformance_cases[] = {
       a_missing_kueue_is_told_apart, ON_BOTH,
       "tests/cli/test_setpoints.c a_quota_shrinks_before_the_drain_and_grows_with_what_is_ready",
       "tests/real/kueue.c a_gang_leaves_whole_and_quota_follows_the_nodes",
-      "`what_is_reserved_has_to_fit_the_static_nodes` of the same file tests reserved quotas. On "
-      "real servers `a_promise_that_static_nodes_cannot_keep_holds_all_nodes` does so" },
+      "`what_is_reserved_has_to_fit_the_static_nodes` of tests/cli/test_setpoints.c tests reserved "
+      "quotas. On real servers `a_promise_that_static_nodes_cannot_keep_holds_all_nodes` of "
+      "tests/real/kueue.c does so" },
     { "T57",
-      "sluice drains 50 of 500 nodes with 30 pods each at once, with a limited number of requests "
-      "and turns and limited memory",
+      "sluice drains 50 of 500 nodes with 30 pods each at once, with a limited number of requests, "
+      "limited memory, and short turns of its event loop",
       NULL, 0, "tests/cli/test_crowd.c fifty_nodes_are_drained_at_once", NULL,
       "The server refuses none of 1,500 evictions; sluice sends 1.13 requests a pod. No rate can "
       "be configured, but at most 64 evictions of a cluster are under way. `tools/bench move` and "
@@ -290,7 +294,7 @@ const struct conformance_case conformance_cases[] = {
     { "T60", "sluice shows the reason why a transfer waits or will wait", NULL, 0,
       "tests/broker/test_blockers.c each_blocker_is_said_in_its_words",
       "tests/real/blockers.c what_is_said_of_a_pod_comes_true",
-      "The test compares 13 blockers word for word, before a move. "
+      "tests/broker/test_blockers.c compares 13 blockers word for word, before a move. "
       "`what_is_said_of_a_pod_comes_true` of tests/cli/test_blocked.c compares the blockers that a "
       "running service reports with what the drain then does. `a_held_transfer_says_what_holds_it` "
       "of tests/cli/test_moves.c checks the reason that a transfer shows during a move. On real "

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Which admission webhooks and policies are asked about evictions: a rule's group, operation and
- * resource, as the API server matches them.  Selectors and conditions are not looked at: what may
- * be asked counts.  And what their answers, and those of budgets, mean.
+ * resource, as the API server matches them.  Selectors and conditions are ignored: a webhook
+ * counts if it may be asked.  Also what an answer of a webhook, a policy or a budget means.
  */
 #include "base/input/json.h"
 #include "base/text.h"

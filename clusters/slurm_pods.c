@@ -7,8 +7,9 @@
 
 #include "base/text.h"
 
-/* A row holds when the controller's API group begins so, or the label has that value (NULL: is
-   there), and the second label too. */
+/* A row with `group` holds for a pod whose controller is of an API group that begins so.  Any other
+   row holds for a pod that has `label` with that value (NULL: any), and the second label, if given.
+ */
 static const struct row {
     enum pod_slurm tool;
     const char *group;

@@ -3,7 +3,8 @@
  *
  * What is known of batch servers without this program: the figures of an event simulation (ten
  * seeds of two million requests, each with its standard error) and of closed forms, and engines to
- * measure against them.  Of tools/bench engines and of the replay's tests.
+ * measure against them.  Used by `tools/bench engines` and by tests of the
+ * replay.
  */
 #pragma once
 

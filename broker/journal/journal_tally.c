@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * One line of fixed length, written in one piece, with a sum of its own: a damaged tally is none,
- * not another number.
+ * The tally's file is one line of fixed length, written in one piece, with a checksum: a damaged
+ * one is never taken for another number.
  */
 #include "broker/journal/journal_tally.h"
 

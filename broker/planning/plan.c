@@ -159,8 +159,8 @@ static void give(struct books *books, size_t source, size_t target, bool is_emer
 }
 
 /* The research pool that is furthest over its share by weight and can give, or furthest under it
-   and can take; SIZE_MAX when there is none.  A pool whose servers do not answer just now is chosen
-   last, because its nodes would come late. */
+   and can take; SIZE_MAX when there is none.  A pool whose cluster or cloud did not answer when
+   last asked is chosen last, because its nodes would come late. */
 static size_t research_pool(const struct books *books, bool gives)
 {
     const struct config *config = books->input->config;

@@ -161,8 +161,9 @@ static struct portions portions_of(const struct service *service, const struct s
     return portions;
 }
 
-/* Whether one more node is better asked of the portion than of the other: first of a pool that gets
-   machines, then of the one that can have most. */
+/* Whether a reclaim's next node goes to this portion (a pool, with its part of the nodes) rather
+   than to the other: a pool that gets machines comes first, then the one with room for more nodes.
+ */
 static bool is_better(const struct portion *portion, const struct portion *other)
 {
     bool is_open = portion->blocked.kind == ERROR_NONE;

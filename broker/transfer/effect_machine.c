@@ -149,8 +149,8 @@ const struct effect_kind effect_create = {
     .send = create,
 };
 
-/* ERROR_CONFLICT is an answer of its own: there is nothing to take back, so that the machine may
-   have come. */
+/* ERROR_CONFLICT does not count as done: the pool wants no more machines than it has, so there is
+   nothing to take back.  The machine may have come. */
 const struct effect_kind effect_cancel = {
     .name = "cancel",
     .first = STEP_ACQUIRE,

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Each page is asked for in a turn of its own: no request may be sent from within the pieces of
- * another.
+ * Each page is asked for in a later turn of the loop: its token comes in a callback with a piece of
+ * the page before, and no request may be sent from such a callback.
  *
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */

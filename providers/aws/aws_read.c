@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a group has, and why it lacks some: the verbs that change nothing.
+ * The machines of a group, and why machines are missing: the verbs that change nothing.
  */
 #include "base/array.h"
 #include "base/text.h"

@@ -92,8 +92,8 @@ static void bisect(struct oracle *oracle)
     }
 }
 
-/* Spans that fail because of those settled after them keep their numbers.  So do the spans before,
-   which leave requests to them. */
+/* A span (one judged occurrence) that still fails when all others are settled keeps its numbers. So
+   does the span before it, which leaves requests to it. */
 static bool give_up_failed(struct oracle *oracle)
 {
     bool has_any = false;

@@ -72,7 +72,7 @@ double engine_low_quantile(const struct engine_station *station, double high, do
 /* The fewest replicas with engine_quantile() <= target; -1 beyond ENGINE_REPLICAS_MAX. */
 int engine_servers(const struct engine *engine, double rate, double p, double target_s);
 
-/* Mean time until the first token: the wait, the rest of the current iteration, the prompts before
-   its own and its own, all of mean length, and an iteration for each chunk of it.  If waiting is
-   negligible, within a twentieth of the replay's. */
+/* Mean time until the first token, if all prompts have the mean length: the wait, the rest of the
+   current iteration, the prompts that come before, the request's own prompt, and an iteration for
+   each chunk of its own.  If waiting is negligible, the result is within 5 % of the replay's. */
 double engine_first_token_s(const struct engine *engine, int replicas, double rate);

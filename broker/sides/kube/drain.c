@@ -94,8 +94,9 @@ static bool wants_too_much(const struct runner *runner, const struct pod *pod)
     return pod->grace_s * SECOND_MS >= runner->config->drain.deadline_ms;
 }
 
-/* How long before the deadline the pod is deleted at the latest.  A pod whose grace is longer than
-   the drain is cut short in any case: an eviction, which respects its budget, comes first. */
+/* How long before the deadline the pod is deleted at the latest.  A pod whose grace is as long
+   as the whole drain cannot have all of it: for the first minute sluice only asks for its eviction,
+   within the budget, then it deletes the pod. */
 static int64_t last_call_ms(const struct runner *runner, const struct pod *pod)
 {
     int64_t whole_ms = runner->config->drain.deadline_ms;
@@ -228,8 +229,9 @@ static const struct effect *evict_pod(struct runner *runner, struct transfer *tr
     return NULL;
 }
 
-/* Its jobs belong to Slurm: neither eviction nor deadline ends them.  Its tool removes it already,
-   else the node would be given back (leave.c); until it is gone it blocks the transfer. */
+/* The pod's jobs belong to Slurm: neither an eviction nor the deadline ends them.  When a node
+   comes here, its Slurm tool is removing the pod; otherwise leave.c has given the node back.  The
+   pod blocks the transfer until it is gone. */
 static void leave_to_slurm(const struct pod *pod, struct rest *rest)
 {
     owned(chars) char *text = text_format(

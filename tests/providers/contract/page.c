@@ -8,7 +8,7 @@
 #include "tests/support/document.h"
 
 static const char *const names[] = {
-    [NAMES_BY_KEY] = "yes, it follows from our key",
+    [NAMES_BY_KEY] = "yes, it follows from the request key",
     [NAMES_IN_ANSWER] = "yes",
     [NAMES_LATER] = "no, the list shows it later",
 };

@@ -71,7 +71,7 @@ const struct conformance_case conformance_cases[] = {
     { "T14", "an unready pod is evicted as the budget's unhealthyPodEvictionPolicy says",
       unready_pods_go_by_policy, ON_BOTH,
       "tests/cli/test_evictions.c an_unready_pod_goes_when_its_budget_says_so", NULL, NULL },
-    { "T15", "a new pod under an old pod's name is not evicted instead of the old one",
+    { "T15", "the eviction of an old pod does not evict a new pod of the same name",
       a_namesake_is_not_evicted, ON_BOTH, NULL, NULL, NULL },
     { "T16",
       "in a namespace that is being deleted, the answer to an eviction is 403 "
@@ -257,7 +257,7 @@ const struct conformance_case conformance_cases[] = {
     { "T53", "sluice suspends a gang as a whole before its first eviction", NULL, 0,
       "tests/cli/test_gangs.c a_gang_is_stopped_as_a_whole_and_goes_on_afterwards",
       "tests/real/kueue.c a_gang_leaves_whole_and_quota_follows_the_nodes",
-      "On real servers Kueue does it, through `spec.active` of the Workload" },
+      "On real servers sluice sets `spec.active` of the Workload, and Kueue stops the gang" },
     { "T54", "sluice resumes a gang when the gang's move is withdrawn", NULL, 0,
       "tests/cli/test_gangs.c a_gang_goes_on_when_the_last_of_its_nodes_is_kept",
       "tests/real/kueue.c a_gang_leaves_whole_and_quota_follows_the_nodes", NULL },
@@ -272,8 +272,8 @@ const struct conformance_case conformance_cases[] = {
       "tests/cli/test_setpoints.c a_quota_shrinks_before_the_drain_and_grows_with_what_is_ready",
       "tests/real/kueue.c a_gang_leaves_whole_and_quota_follows_the_nodes",
       "`what_is_reserved_has_to_fit_the_static_nodes` of tests/cli/test_setpoints.c tests reserved "
-      "quotas. On real servers `a_promise_that_static_nodes_cannot_keep_holds_all_nodes` of "
-      "tests/real/kueue.c does so" },
+      "quotas. `a_promise_that_static_nodes_cannot_keep_holds_all_nodes` of tests/real/kueue.c "
+      "tests them on real servers" },
     { "T57",
       "sluice drains 50 of 500 nodes with 30 pods each at once, with a limited number of requests, "
       "limited memory, and short turns of its event loop",

@@ -19,18 +19,22 @@
         { "from", 0, "FILE", "arrivals that `sluice snapshot` wrote, instead of --demand",         \
           false },                                                                                 \
         { "days", 0, "N", "plan from the last N days of the file (default 7)", false },            \
-        { "scale-up", 0, "X", "arrivals are multiplied by this, on top of each queue's scale_up",  \
+        { "scale-up", 0, "X", "a factor for all arrivals, besides each queue's own scale_up",      \
           false },                                                                                 \
         { "rate", 0, "QUEUE=RATE",                                                                 \
-          "mean arrivals of one queue (or of the one a workload serves), as 1.2/s or 70/m, "       \
-          "instead of the demand's",                                                               \
+          "mean arrivals of a queue, as 1.2/s or 70/m, instead of the demand's mean; a "           \
+          "workload's name stands for its queue",                                                  \
           true },                                                                                  \
-        { "seeds", 0, "N", "repetitions, of which the worst counts (default 8)", false },          \
-        { "seed", 0, "N", "where the random numbers begin (default 1)", false },                   \
-        { "percentile", 0, "P", "for every queue, instead of its own", false },                    \
-        { "slo", 0, "pooled|each-day", "for every queue, instead of its own", false },             \
+        { "seeds", 0, "N", "replay with N seeds; the worst result counts (default 8)", false },    \
+        { "seed", 0, "N", "start value of the random numbers (default 1)", false },                \
+        { "percentile", 0, "P", "the percentile of all wait targets, instead of each queue's own", \
+          false },                                                                                 \
+        { "slo", 0, "pooled|each-day",                                                             \
+          "apply targets to all days together, or to each day; instead of each queue's own",       \
+          false },                                                                                 \
         { "lose", 0, "node|zone",                                                                  \
-          "every queue keeps within twice its target when the worst node or zone is lost", true }, \
+          "keep each queue's waits within twice its target when the worst node or zone is lost",   \
+          true },                                                                                  \
         DEMAND_INPUT_OPTIONS,                                                                      \
     {                                                                                              \
         "threads", 0, "N", "threads (default 2); the answer does not depend on it", false          \

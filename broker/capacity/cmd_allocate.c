@@ -25,20 +25,21 @@ enum { SCHEDULE_LIMIT = 1 << 20, HEADER_LIMIT = 1 << 16 };
 const struct command_option allocate_options[] = {
     ALLOCATE_INPUT_OPTIONS,
     { "window", 0, "WINDOW", "this window only", false },
-    { "saturate", 0, NULL, "spend what the reservations have left on the thinnest cushions",
+    { "saturate", 0, NULL, "give the remaining nodes to the queues nearest to their targets",
       false },
     { "estimate", 0, NULL,
       "closed form only: quick, good to a few per cent, not confirmed by a replay", false },
     { "forecast", 0, NULL, "plan for next week's upper bound (sluice forecast), not for last week",
       false },
     { "attainment", 0, "P",
-      "with --forecast: per cent of windows' days, of all queues together, that meet their target; "
-      "at most 99",
+      "with --forecast: per cent of days that meet the target, over all queues and windows "
+      "together; at most 99",
       false },
     FORECASTS_OPTIONS,
     { "out", 0, "DIR", "folder of the schedules, instead of the configuration's", false },
-    { "shard", 0, "I/N", "search this part of N only, into a file below --out", false },
-    { "merge", 0, "DIR", "make the whole plan of the shards in this folder", false },
+    { "shard", 0, "I/N", "search only part I of N, and write the results to a file in --out",
+      false },
+    { "merge", 0, "DIR", "make the whole plan from the shards in this folder", false },
     { "check", 0, NULL, "write nothing; exit with 2 when a file would change", false },
     { 0 },
 };

@@ -20,7 +20,7 @@
 const struct command_option explain_options[] = {
     ALLOCATE_INPUT_OPTIONS,
     { "window", 0, "WINDOW", "explain a workload in this window only, which is quicker", false },
-    { "saturate", 0, NULL, "the plan was made with --saturate", false },
+    { "saturate", 0, NULL, "explain a plan that was made with --saturate", false },
     { 0 },
 };
 

@@ -24,14 +24,15 @@ enum { OUTPUT_LIMIT = 16 << 20 };
 
 const struct command_option forecast_options[] = {
     { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip (required)", false },
-    { "score", 0, NULL, "how the bounds of past weeks did, each made from the data before it",
-      false },
-    { "without", 0, "PART[,PART]", "leave parts out, to see their worth; ? lists them", true },
+    { "score", 0, NULL,
+      "show how often the bounds of past days held; each is made from earlier data", false },
+    { "without", 0, "PART[,PART]",
+      "leave parts of the forecast out, to see what they improve; ? lists the parts", true },
     FORECASTS_OPTIONS,
     PLAIN_QUEUE_OPTIONS,
     { "scale", 0, "X", "with --service: arrivals are multiplied by this (default 1)", false },
-    { "plan-windows", 0, "N", "with --service: at most N windows, proposed from the demand",
-      false },
+    { "plan-windows", 0, "N",
+      "with --service: propose at most N windows from the demand, and use them", false },
     DEMAND_INPUT_OPTIONS,
     { 0 },
 };

@@ -18,13 +18,12 @@ enum { STEP_MS = 15 * SECOND_MS, SLOTS_MOST = 4096 };
 
 const struct command_option profile_options[] = {
     { "engine", 0, "vllm|sglang|tgi|dynamo",
-      "the engine whose names of metrics it uses (default: the queue's)", false },
-    { "prometheus", 0, "URL", "where to ask (default: the queue's source)", false },
+      "the kind of engine; it decides the names of the metrics (default: the queue's)", false },
+    { "prometheus", 0, "URL", "the Prometheus server (default: the queue's source)", false },
     { "selector", 0, "MATCHERS", "labels of the engine's series (default: the queue's)", false },
     { "since", 0, "DURATION", "how far back from the end (default 1d)", false },
     { "to", 0, "TIME", "the end (RFC 3339; default: now)", false },
-    { "slots", 0, "N",
-      "requests that run at once: --max-num-seqs, with which the engine was started", false },
+    { "slots", 0, "N", "requests that run at once: the engine's own option --max-num-seqs", false },
     { 0 },
 };
 

@@ -22,19 +22,21 @@
 
 const struct command_option replay_options[] = {
     { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip (required)", false },
-    { "queue", 'q', "NAME", "the queue, where the file has several", false },
+    { "queue", 'q', "NAME", "the queue, if the file has several", false },
     { "servers", 0, "N",
       "servers, each for one request at a time, or replicas of an engine (required)", false },
     { "service", 0, "DURATION",
-      "mean time of one service (required); with --slots: of a request in a full batch", false },
+      "mean service time (required without --iteration); with --slots: the time of a request in a "
+      "full batch",
+      false },
     { "service-cv", 0, "V",
       "standard deviation of service times over their mean (default 1: exponential); for an "
       "engine, of the lengths of answers",
       false },
     ENGINE_OPTIONS,
     { "scale", 0, "X", "arrivals are multiplied by this (default 1)", false },
-    { "seeds", 0, "N", "repetitions; the worst is reported (default 1)", false },
-    { "seed", 0, "N", "where the random numbers begin (default 1)", false },
+    { "seeds", 0, "N", "replay with N seeds; the worst result is reported (default 1)", false },
+    { "seed", 0, "N", "start value of the random numbers (default 1)", false },
     { "days", 0, "N", "only the last N days of the file (default: all)", false },
     { "target", 0, "DURATION",
       "count the requests that wait longer than this (default 0s: all that wait)", false },
@@ -45,7 +47,7 @@ const struct command_option replay_options[] = {
     { "percentile", 0, "P", "also show the wait that P of 100 requests do not exceed (default 98)",
       false },
     DEMAND_INPUT_OPTIONS,
-    { "time-zone", 0, "ZONE", "the zone of times in the file that have no offset (default UTC)",
+    { "time-zone", 0, "ZONE", "the zone of times in the file without an offset (default UTC)",
       false },
     { 0 },
 };

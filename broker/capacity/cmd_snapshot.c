@@ -22,9 +22,11 @@ enum { STEP_MS = MINUTE_MS, RANGES_SHOWN = 100 };
 
 const struct command_option snapshot_options[] = {
     { "days", 0, "N", "how many days before the end (default 7)", false },
-    { "to", 0, "TIME", "the end (RFC 3339, whole minutes; default: the newest settled minute)",
+    { "to", 0, "TIME",
+      "the end (RFC 3339, whole minutes; default: the newest minute whose counts can no longer "
+      "change)",
       false },
-    { "out", 0, "FILE", "the CSV file; one that ends in .gz is packed (required)", false },
+    { "out", 0, "FILE", "the CSV file; compressed if its name ends in .gz (required)", false },
     { 0 },
 };
 

@@ -16,8 +16,8 @@
 enum { DEFAULT_TIMEOUT_MS = 30 * SECOND_MS, TIMEOUT_LEAST_MS = SECOND_MS };
 
 const struct command_option doctor_options[] = {
-    { "timeout", 0, "DURATION", "wait so long for all answers (default 30s)", false },
-    { "all", 0, NULL, "show what is right, too", false },
+    { "timeout", 0, "DURATION", "wait this long for all answers (default 30s)", false },
+    { "all", 0, NULL, "also show the findings that are right", false },
     { 0 },
 };
 

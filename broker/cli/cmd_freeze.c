@@ -12,13 +12,14 @@
 
 const struct command_option freeze_options[] = {
     { "cluster", 0, "CLUSTER", "only this cluster (default: all)", false },
-    { "until", 0, "TIME", "RFC 3339 time at which it ends by itself", false },
-    { "for", 0, "DURATION", "how long it lasts, instead of --until", false },
+    { "until", 0, "TIME", "the freeze ends at this time (RFC 3339)", false },
+    { "for", 0, "DURATION", "how long the freeze lasts, instead of --until", false },
     { "reason", 0, "TEXT", "why; shown in the status", false },
     { 0 },
 };
 const struct command_option unfreeze_options[] = {
-    { "cluster", 0, "CLUSTER", "the freeze of this cluster (default: the one of all)", false },
+    { "cluster", 0, "CLUSTER",
+      "end the freeze of this cluster (default: the freeze of all clusters)", false },
     { 0 },
 };
 

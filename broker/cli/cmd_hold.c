@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 const struct command_option hold_options[] = {
-    { "until", 0, "TIME", "RFC 3339 time until which the node is wanted", false },
+    { "until", 0, "TIME", "the node should not leave before this time (RFC 3339)", false },
     { "for", 0, "DURATION", "how much later than planned the node should leave, instead of --until",
       false },
     { "reason", 0, "TEXT", "why; shown on the departure board", false },

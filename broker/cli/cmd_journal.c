@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 const struct command_option journal_options[] = {
-    { "forget", 0, "NAME", "repair: end what is kept of a transfer or record that was set aside",
-      false },
+    { "forget", 0, "NAME",
+      "with repair: remove what is left of a transfer or record that was set aside", false },
     { 0 },
 };
 

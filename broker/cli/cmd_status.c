@@ -16,8 +16,7 @@ enum { WATCH_MS = 2 * SECOND_MS, BOARD_LIMIT = 1 << 20, TRANSFERS_SHOWN = 24 };
 const struct command_option status_options[] = {
     { "watch", 'w', NULL, "look again every two seconds: a board on a terminal, else JSON lines",
       false },
-    { "check", 0, NULL,
-      "exit with 2 when something is late, short, stale, blocked or needs a person", false },
+    { "check", 0, NULL, "exit with 2 if a condition is a warning or critical", false },
     { 0 },
 };
 

@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 const struct command_option transfers_options[] = {
-    { "all", 'A', NULL, "also those that ended lately", false },
+    { "all", 'A', NULL, "also list transfers that ended lately", false },
     { 0 },
 };
 

@@ -19,17 +19,16 @@
 enum { SCHEDULE_LIMIT = 1 << 18, SEEDS = 4, THREADS = 2 };
 
 const struct command_option demo_options[] = {
-    { "demand", 'd', "FILE", "play a recorded demand (CSV, plain or gzip) instead of a made one",
-      false },
+    { "demand", 'd', "FILE",
+      "play a recorded demand (CSV, plain or gzip) instead of a generated one", false },
     { "day", 0, "YYYY-MM-DD",
-      "which day of the file is played (default: the first weekday with a "
-      "week of demand before it)",
+      "play this day of the file (default: the first weekday with a week of demand before it)",
       false },
     { "clouds", 0, NULL,
       "a fleet on Google, AWS and Azure; one of them does not answer for half an hour", false },
-    { "seed", 0, "N", "another world (default 1)", false },
-    { "quiet", 'q', NULL, "no board, only the result", false },
-    { "log", 0, NULL, "the service's log on standard error", false },
+    { "seed", 0, "N", "start value of the random numbers (default 1)", false },
+    { "quiet", 'q', NULL, "show no board, only the result", false },
+    { "log", 0, NULL, "write the service's log to standard error", false },
     { 0 },
 };
 

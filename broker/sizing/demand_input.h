@@ -13,9 +13,9 @@
 
 /* Rows of the table of options of each command that reads a demand. */
 #define DEMAND_INPUT_OPTIONS                                                                       \
-    { "gaps", 0, "FILE", "CSV of times about which nothing is known", false },                     \
+    { "gaps", 0, "FILE", "CSV of periods whose arrivals are unknown", false },                     \
         { "begin", 0, "TIME",                                                                      \
-          "when the log began, if its times count from there: 2026-11-17T12:00:00Z", false },      \
+          "the log's start, if its times count from that start: 2026-11-17T12:00:00Z", false },    \
     {                                                                                              \
         "missing", 0, "unknown|zero",                                                              \
             "what a step without a row means (default unknown; zero: no arrivals)", false          \

@@ -32,10 +32,10 @@ struct forecasts_options {
 /* Lines of a command's table of options. */
 #define FORECASTS_OPTIONS                                                                          \
     { "horizon", 0, "DAYS", "days until the plan is made again: 1 to 7 (default 7)", false },      \
-        { "follow", 0, "DURATION", "plan for the next window alone, so long before it begins",     \
+        { "follow", 0, "DURATION", "plan each window by itself, this long before it begins",       \
           false },                                                                                 \
     {                                                                                              \
-        "now", 0, "TIME", "the time at which the demand's age counts (default: now)", false        \
+        "now", 0, "TIME", "measure the demand's age at this time (default: now)", false            \
     }
 
 /* Reads these three. */

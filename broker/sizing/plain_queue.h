@@ -19,16 +19,19 @@ struct plain_queue {
 
 /* Lines of a command's table of options. */
 #define PLAIN_QUEUE_OPTIONS                                                                        \
-    { "service", 0, "DURATION",                                                                    \
-      "no configuration: all queues alike, with this mean time of one service", false },           \
-        { "service-cv", 0, "V", "with --service: standard deviation over mean (default 1)",        \
+    { "service", 0, "DURATION", "read no configuration; all queues have this mean service time",   \
+      false },                                                                                     \
+        { "service-cv", 0, "V",                                                                    \
+          "with --service: standard deviation of service times over their mean (default 1)",       \
           false },                                                                                 \
         { "wait-target", 0, "DURATION",                                                            \
-          "with --service: the wait that counts as good (default 30s)", false },                   \
+          "with --service: the wait target of all queues (default 30s)", false },                  \
         { "percentile", 0, "P",                                                                    \
-          "with --service: requests of 100 that must not wait longer (default 98)", false },       \
+          "with --service: P of 100 requests must not wait longer than the target (default 98)",   \
+          false },                                                                                 \
         { "time-zone", 0, "ZONE",                                                                  \
-          "with --service: of windows, and times without an offset (default UTC)", false },        \
+          "with --service: the zone of windows, and of times without an offset (default UTC)",     \
+          false },                                                                                 \
     {                                                                                              \
         "queue", 'q', "NAME", "with --service: this queue only", false                             \
     }

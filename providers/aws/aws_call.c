@@ -272,7 +272,7 @@ static enum aws_service service_of(const struct provider_action *action)
             action->permission[length] == ':')
             return (enum aws_service)i;
     }
-    require(!"an action of no service");
+    require(false); /* an action of no service */
     return AWS_SERVICES;
 }
 

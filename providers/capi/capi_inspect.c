@@ -17,11 +17,9 @@
 
 #define AUTOSCALER "cluster.x-k8s.io/cluster-api-autoscaler-node-group-"
 
-enum { RIGHT = FINDING_RIGHT, DOUBTFUL = FINDING_DOUBTFUL, WRONG = FINDING_WRONG };
-
 /* A finding without its sentence. */
 struct about {
-    int verdict;
+    enum finding_verdict verdict;
     const char *subject;
     const char *remedy;
 };
@@ -94,7 +92,7 @@ static void on_review(void *context, const json_t *body, const struct error *err
 
     if (is_refusal(err)) {
         tell(call,
-             &(struct about){ DOUBTFUL, capi_actions[CAPI_REVIEW].permission,
+             &(struct about){ FINDING_DOUBTFUL, capi_actions[CAPI_REVIEW].permission,
                               "give it to sluice's user by a ClusterRole, or check its Roles by "
                               "hand" },
              "it is not known which permissions there are (%s)", error_leaf(err));
@@ -106,11 +104,12 @@ static void on_review(void *context, const json_t *body, const struct error *err
         return;
     }
     if (is_allowed)
-        tell(call, &(struct about){ RIGHT, action->permission, "" }, "it is allowed (%s)",
+        tell(call, &(struct about){ FINDING_RIGHT, action->permission, "" }, "it is allowed (%s)",
              action->purpose);
     else
         tell(call,
-             &(struct about){ call->at == CAPI_LIST_CHECKS ? DOUBTFUL : WRONG, action->permission,
+             &(struct about){ call->at == CAPI_LIST_CHECKS ? FINDING_DOUBTFUL : FINDING_WRONG,
+                              action->permission,
                               "give it to sluice's user by a Role in the namespace of the pool" },
              "the permission is missing (%s)", action->purpose);
     call->at++;
@@ -181,7 +180,7 @@ static void on_checks(void *context, const json_t *body, const struct error *err
     json_array_foreach(json_at(body, "items"), at, check) {
         if (selects(check, call->seen))
             tell(call,
-                 &(struct about){ DOUBTFUL, "MachineHealthCheck",
+                 &(struct about){ FINDING_DOUBTFUL, "MachineHealthCheck",
                                   "give its node startup timeout more time than a machine takes "
                                   "here, or remove it" },
                  "%s may delete a Machine that it finds unhealthy, and the pool then replaces it",
@@ -209,12 +208,12 @@ static void tell_machine(struct capi_call *call, const struct instance *machine,
     if (!capi_is_leaving(object) && capi_mark_of(object))
         tell(call,
              &(struct about){
-                 WRONG, CAPI_DELETE_MACHINE,
+                 FINDING_WRONG, CAPI_DELETE_MACHINE,
                  "remove the annotation, unless a removal of this Machine is in progress" },
              "Machine %s is marked, and goes first whenever the pool gets smaller", machine->name);
     if (machine->zone[0] != '\0' && !text_equal(machine->zone, first_zone))
         tell(call,
-             &(struct about){ WRONG, "spec.failureDomain",
+             &(struct about){ FINDING_WRONG, "spec.failureDomain",
                               "use one MachineDeployment for each failure domain" },
              "Machine %s is in %s and others in %s: a new one may come to either", machine->name,
              machine->zone, first_zone);
@@ -229,7 +228,7 @@ static void tell_machines(struct capi_call *call, const json_t *items)
 
     if (call->is_pool && json_is_array(items) && json_array_size(items) == 0 &&
         capi_read_group(call->seen, &group, NULL) == 0 && group.present > 0)
-        tell(call, &(struct about){ WRONG, "MachinePool", "use a MachineDeployment" },
+        tell(call, &(struct about){ FINDING_WRONG, "MachinePool", "use a MachineDeployment" },
              "its provider makes no Machines, so that no chosen one can leave it");
     json_array_foreach(items, at, item) {
         struct instance machine;
@@ -242,7 +241,7 @@ static void tell_machines(struct capi_call *call, const json_t *items)
     }
     if (first_zone[0] != '\0' && call->zone[0] != '\0' && !text_equal(first_zone, call->zone))
         tell(call,
-             &(struct about){ DOUBTFUL, "spec.failureDomain",
+             &(struct about){ FINDING_DOUBTFUL, "spec.failureDomain",
                               "compare it with the zone of the reservation" },
              "the Machines are in failure domain %s, and the reservation is in zone %s", first_zone,
              call->zone);
@@ -271,19 +270,19 @@ static void tell_rivals(struct capi_call *call, const json_t *pool)
     if (least || most)
         tell(call,
              &(struct about){
-                 WRONG, AUTOSCALER "min-size, max-size",
+                 FINDING_WRONG, AUTOSCALER "min-size, max-size",
                  "remove both annotations, so that the Cluster Autoscaler leaves the pool alone" },
              "the Cluster Autoscaler keeps the pool between %s and %s", least ?: "0",
              most ?: "no limit");
     if (manager)
         tell(call,
-             &(struct about){ WRONG, "cluster.x-k8s.io/replicas-managed-by",
+             &(struct about){ FINDING_WRONG, "cluster.x-k8s.io/replicas-managed-by",
                               "let sluice alone size the pool" },
              "its size is managed by %s", manager);
     if (capi_label(pool, "topology.cluster.x-k8s.io/owned"))
         tell(call,
              &(struct about){
-                 DOUBTFUL, "topology.cluster.x-k8s.io/owned",
+                 FINDING_DOUBTFUL, "topology.cluster.x-k8s.io/owned",
                  "leave `replicas` of this pool empty in spec.topology.workers of the Cluster" },
              "the pool is made from a ClusterClass, which sets its replicas back if they are named "
              "there");
@@ -296,22 +295,22 @@ static void tell_pool(struct capi_call *call, const json_t *pool)
     struct error err = { 0 };
 
     if (capi_read_group(pool, &group, &err) < 0)
-        tell(call, &(struct about){ WRONG, capi_kind_name(call), "look at the object" }, "%s",
-             err.text);
+        tell(call, &(struct about){ FINDING_WRONG, capi_kind_name(call), "look at the object" },
+             "%s", err.text);
     else if (group.busy[0] != '\0' || group.is_lagging)
-        tell(
-            call,
-            &(struct about){ DOUBTFUL, capi_kind_name(call), "wait until it has ended, or end it" },
-            "sluice leaves it alone for now: %s", group.busy[0] != '\0' ? group.busy : capi_lags);
+        tell(call,
+             &(struct about){ FINDING_DOUBTFUL, capi_kind_name(call),
+                              "wait until it has ended, or end it" },
+             "sluice leaves it alone for now: %s", group.busy[0] != '\0' ? group.busy : capi_lags);
     else
-        tell(call, &(struct about){ RIGHT, capi_kind_name(call), "" },
+        tell(call, &(struct about){ FINDING_RIGHT, capi_kind_name(call), "" },
              "it is at rest, with %d Machines", (int)group.wanted);
     if (json_array_size(domains) > 1)
-        tell(
-            call,
-            &(struct about){ WRONG, "spec.failureDomains", "use one pool for each failure domain" },
-            "it has %zu failure domains, and a new machine may come to any of them",
-            json_array_size(domains));
+        tell(call,
+             &(struct about){ FINDING_WRONG, "spec.failureDomains",
+                              "use one pool for each failure domain" },
+             "it has %zu failure domains, and a new machine may come to any of them",
+             json_array_size(domains));
     tell_rivals(call, pool);
 }
 
@@ -322,12 +321,12 @@ static void on_pool(void *context, const json_t *body, const struct error *err)
 
     if (err && err->cause == &kube_cause_no_group)
         tell(call,
-             &(struct about){ WRONG, "cluster.x-k8s.io",
+             &(struct about){ FINDING_WRONG, "cluster.x-k8s.io",
                               "name the management cluster in the kubeconfig of the provider" },
              "the server does not have Cluster API");
     else if (err && err->kind == ERROR_NOT_FOUND)
         tell(call,
-             &(struct about){ WRONG, capi_kind_name(call),
+             &(struct about){ FINDING_WRONG, capi_kind_name(call),
                               "correct its name or namespace in sluice.yaml" },
              "namespace %s has no %s %s", call->namespace, capi_kind_name(call), call->name);
     else if (err && !is_refusal(err)) {

@@ -18,7 +18,7 @@ struct property {
     const char *path;
     enum { WHEN_TRUE, WHEN_TEXT, WHEN_SAID, WHEN_ITEMS } when; /* the finding is made */
     const char *value;                                         /* of WHEN_TEXT */
-    int verdict;
+    enum finding_verdict verdict;
     const char *text;
     const char *remedy;
     const char *otherwise; /* said as right; NULL: nothing is said */
@@ -88,12 +88,11 @@ static const struct property of_reservation[] = {
       "use another reservation", NULL },
 };
 
-static void report(const struct gcp_findings *findings, int verdict, const char *subject,
-                   const char *text, const char *remedy)
+static void report(const struct gcp_findings *findings, enum finding_verdict verdict,
+                   const char *subject, const char *text, const char *remedy)
 {
-    struct finding finding = { .subject = subject, .text = text, .remedy = remedy };
+    struct finding finding = { verdict, subject, text, remedy };
 
-    finding.verdict = verdict;
     findings->found(findings->context, &finding);
 }
 

@@ -15,7 +15,7 @@
 static const struct property {
     const char *path;
     const char *value; /* a text; NULL: true */
-    int verdict;
+    enum finding_verdict verdict;
     const char *text;
     const char *remedy;
 } of_pool[] = {
@@ -35,12 +35,11 @@ static const struct property {
       "cycle nodes outside of the hours in which nodes move" },
 };
 
-static void report(const struct oci_findings *findings, int verdict, const char *subject,
-                   const char *text, const char *remedy)
+static void report(const struct oci_findings *findings, enum finding_verdict verdict,
+                   const char *subject, const char *text, const char *remedy)
 {
-    struct finding finding = { .subject = subject, .text = text, .remedy = remedy };
+    struct finding finding = { verdict, subject, text, remedy };
 
-    finding.verdict = verdict;
     findings->found(findings->context, &finding);
 }
 

@@ -289,7 +289,7 @@ static struct pool *pool_named(struct simulator *sim, const char *name)
     for (size_t i = 0; i < sim->pool_count; i++)
         if (text_equal(sim->pools[i].plan->name, name))
             return &sim->pools[i];
-    require(!"a pool that the simulator does not have");
+    require(false); /* a pool that the simulator does not have */
     return NULL;
 }
 

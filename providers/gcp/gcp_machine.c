@@ -8,6 +8,7 @@
 #include "base/input/json.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/timestamp.h"
 #include "providers/gcp/gcp_errors.h"
 
 #include <string.h>
@@ -61,6 +62,23 @@ static bool is_past_staging(const char *status)
            !text_equal(status, "STAGING");
 }
 
+/* Keeps the earlier end. */
+static int read_end(const json_t *item, const char *path, struct wall_time *ends, struct error *err)
+{
+    struct wall_time end;
+    const char *text = "";
+
+    if (json_find_text(item, path, &text, err) < 0)
+        return -1;
+    if (text[0] == '\0')
+        return 0;
+    if (wall_parse(text, false, &end, NULL) < 0)
+        return error_set(err, ERROR_CORRUPT, "%s: \"%.40s\" is no time", path, text);
+    if (ends->ms == 0 || end.ms < ends->ms)
+        *ends = end;
+    return 0;
+}
+
 int gcp_read_member(const json_t *item, struct instance *ret_instance, struct error *err)
 {
     const char *action = NULL;
@@ -71,7 +89,10 @@ int gcp_read_member(const json_t *item, struct instance *ret_instance, struct er
     if (json_need_text(item, "currentAction", &action, err) < 0 ||
         json_find_text(item, "instanceStatus", &status, err) < 0 ||
         json_find_text(item, "name", &name, err) < 0 ||
-        json_find_text(item, "instance", &url, err) < 0 || json_find_text(item, "id", &id, err) < 0)
+        json_find_text(item, "instance", &url, err) < 0 ||
+        json_find_text(item, "id", &id, err) < 0 ||
+        read_end(item, "scheduling/gracefulShutdownTimestamp", &ret_instance->ends, err) < 0 ||
+        read_end(item, "scheduling/terminationTimestamp", &ret_instance->ends, err) < 0)
         return -1;
 
     if (!name && url)

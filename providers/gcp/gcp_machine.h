@@ -11,7 +11,8 @@
 
 #include <jansson.h>
 
-/* Reads one of "managedInstances".  After -1 (ERROR_CORRUPT), ret_instance must not be used. */
+/* Reads one of "managedInstances" into a zeroed instance; machines of a limited run time have an
+   end, such as those of flex-start.  After -1 (ERROR_CORRUPT), ret_instance must not be used. */
 int gcp_read_member(const json_t *item, struct instance *ret_instance, struct error *err)
     __attribute__((warn_unused_result));
 

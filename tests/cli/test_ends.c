@@ -84,13 +84,18 @@ static void the_configuration_says_when(void **state)
     play(&(struct scene){ ", ends: '2026-11-30T08:10:00Z'", "", false, 10, false });
 }
 
-/* Half an hour before a Capacity Block ends, EC2 ends its instances. */
+/* Half an hour before a Capacity Block ends, EC2 ends its instances.  Google tells the end of each
+   machine. */
 static void the_cloud_says_when(void **state)
 {
     (void)state;
     play(&(struct scene){ "", "aws: {east: {ends: '2026-11-17T08:40:00Z'}}\n", true, 6, true });
     play(&(struct scene){ "", "aws: {east: {ends: '2026-11-30T08:40:00Z'}}\n", true, 10, false });
     play(&(struct scene){ "", "", true, 10, false });
+    play(&(struct scene){ "", "gcp: {east: {ends: '2026-11-17T00:10:00.000-08:00'}}\n", false, 6,
+                          true });
+    play(&(struct scene){ "", "gcp: {east: {ends: '2026-11-30T00:10:00.000-08:00'}}\n", false, 10,
+                          false });
 }
 
 static void count_ends(void *context, const struct finding *finding)

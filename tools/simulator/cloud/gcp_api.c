@@ -117,20 +117,33 @@ static void add_instance(const struct machine *machine, struct text *out)
     text_add(out, "}");
 }
 
+/* Only a machine that runs has an end; NULL: it has none. */
+static json_t *scheduling_of(const struct simulator *sim, const struct machine *machine)
+{
+    const char *ends = sim_gcp_ends(sim, machine->pool);
+
+    return ends && machine->state == MACHINE_RUNNING
+               ? json_make("{s:s}", "terminationTimestamp", ends)
+               : NULL;
+}
+
 /* With what world.yaml says of each machine. */
 static void add_machine(const struct simulator *sim, const struct machine *machine,
                         struct text *out)
 {
     owned(text) struct text *plain = text_new(64 << 10);
     owned(json) json_t *body = NULL;
+    json_t *scheduling = scheduling_of(sim, machine);
 
-    if (!sim_said(sim, machine->pool, "machines")) {
+    if (!scheduling && !sim_said(sim, machine->pool, "machines")) {
         add_instance(machine, out);
         return;
     }
     add_instance(machine, plain);
     body = json_loads(plain->chars, 0, NULL);
     require(body);
+    if (scheduling)
+        json_object_set_new(body, "scheduling", scheduling);
     sim_overlay(sim, machine->pool, "machines", body);
 
     owned(chars) char *chars = json_print(body);
@@ -244,6 +257,16 @@ static json_t *host_of(const struct machine *machine)
     return json_string(host);
 }
 
+static json_t *status_of(const struct simulator *sim, const struct machine *machine)
+{
+    json_t *status = json_make("{s:o}", "physicalHost", host_of(machine));
+    json_t *scheduling = scheduling_of(sim, machine);
+
+    if (scheduling)
+        json_object_set_new(status, "scheduling", scheduling);
+    return status;
+}
+
 static void get_instance(struct sim_call *call, const char *project, const char *zone,
                          const char *name)
 {
@@ -272,8 +295,7 @@ static void get_instance(struct sim_call *call, const char *project, const char 
                                  "created-by", "value", group);
 
         if (machine->has_slot)
-            json_object_set_new(body, "resourceStatus",
-                                json_make("{s:o}", "physicalHost", host_of(machine)));
+            json_object_set_new(body, "resourceStatus", status_of(call->sim, machine));
         sim_answer_json(call->answer, 200, body);
         return;
     }

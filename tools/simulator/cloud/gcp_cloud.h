@@ -25,6 +25,9 @@ void sim_gcp_get_operation(struct sim_call *call, const char *zone, const char *
 
 /* gcp_reads.c */
 char *sim_gcp_zone(const struct pool *pool); /* its URL, as answers name it */
+/* When Google ends the pool's machines, as world.yaml has it under gcp: RESERVATION: ends; NULL:
+   never. */
+const char *sim_gcp_ends(const struct simulator *sim, const struct pool *pool);
 bool sim_gcp_may(struct sim_call *call, const struct pool *pool, const char *permission);
 bool sim_gcp_query_is(struct sim_call *call, const char *const *known); /* false: answered */
 void sim_gcp_list_resizes(struct sim_call *call, const struct pool *pool);

@@ -13,6 +13,15 @@ char *sim_gcp_zone(const struct pool *pool)
                        pool->plan->project, pool->reservation->plan->zone);
 }
 
+const char *sim_gcp_ends(const struct simulator *sim, const struct pool *pool)
+{
+    const struct yaml_node *all = yaml_get(yaml_root(sim->scenario->world), "gcp");
+    const struct yaml_node *own = all ? yaml_get(all, pool->reservation->plan->name) : NULL;
+    const struct yaml_node *ends = own ? yaml_get(own, "ends") : NULL;
+
+    return ends ? ends->text : NULL;
+}
+
 bool sim_gcp_may(struct sim_call *call, const struct pool *pool, const char *permission)
 {
     if (!sim_denies(call->sim, pool, permission))

@@ -52,11 +52,11 @@ static void a_refused_number_is_planned_again(void **state)
     bench_close(&bench);
 }
 
-#define STATE                                                                                      \
+#define STATE_OF(state)                                                                            \
     ASK(ASG, 200,                                                                                  \
         "<R><DescribeAutoScalingInstancesResult><AutoScalingInstances>" MEMBER(                    \
-            "i-02",                                                                                \
-            "InService") "</AutoScalingInstances></DescribeAutoScalingInstancesResult></R>")
+            "i-02", state) "</AutoScalingInstances></DescribeAutoScalingInstancesResult></R>")
+#define STATE STATE_OF("InService")
 
 /* Whatever cannot be read of an answer to a change: the change may have been made. */
 static void a_change_that_is_answered_in_nonsense_may_be_made(void **state)
@@ -83,6 +83,52 @@ static void a_change_that_is_answered_in_nonsense_may_be_made(void **state)
         assert_int_equal(take_away(&bench, "i-02"), ERROR_UNKNOWN_OUTCOME);
         bench_close(&bench);
     }
+}
+
+/* The group's list may be old, also after a restart: an instance's own record decides. */
+static void a_removal_believes_the_record_of_the_instance(void **state)
+{
+    static const struct {
+        struct script_step record;
+        enum error_kind kind;
+    } rows[] = {
+        { STATE_OF("Terminating:Wait"), ERROR_NONE },
+        { STATE_OF("Terminated"), ERROR_NONE },
+        { STATE_OF("Standby"), ERROR_CONFLICT },
+        { ASK(ASG, 200, "<R><DescribeAutoScalingInstancesResult/></R>"), ERROR_CORRUPT },
+        { BROKEN, ERROR_TRANSIENT },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct script_step steps[] = { GROUP("2", TWO), rows[i].record };
+        struct bench bench;
+
+        bench_open(&bench, steps, COUNT_OF(steps));
+        assert_int_equal(take_away(&bench, "i-02"), rows[i].kind);
+        bench_close(&bench);
+    }
+}
+
+#define AT_EC2(state)                                                                              \
+    ASK(EC2, 200,                                                                                  \
+        "<R><reservationSet><item><instancesSet><item><instanceId>i-02</instanceId>"               \
+        "<instanceState><name>" state "</name></instanceState><placement><availabilityZone>eu-1a"  \
+        "</availabilityZone></placement></item></instancesSet></item></reservationSet></R>")
+
+/* The record may be old, too: a removal that may have arrived also asks EC2. */
+static void a_removal_in_doubt_asks_twice(void **state)
+{
+    const struct script_step steps[] = {
+        GROUP("2", TWO), STATE, BROKEN, GROUP("2", TWO), STATE, AT_EC2("shutting-down"),
+    };
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench, steps, COUNT_OF(steps));
+    assert_int_equal(take_away(&bench, "i-02"), ERROR_UNKNOWN_OUTCOME);
+    assert_int_equal(take_away(&bench, "i-02"), ERROR_NONE);
+    bench_close(&bench);
 }
 
 /* A read changes nothing, so it never has an unknown outcome. */
@@ -340,6 +386,8 @@ int main(void)
         cmocka_unit_test(an_unknown_outcome_counts_as_sent),
         cmocka_unit_test(a_refused_number_is_planned_again),
         cmocka_unit_test(a_change_that_is_answered_in_nonsense_may_be_made),
+        cmocka_unit_test(a_removal_believes_the_record_of_the_instance),
+        cmocka_unit_test(a_removal_in_doubt_asks_twice),
         cmocka_unit_test(a_list_that_is_nonsense_is_no_list),
         cmocka_unit_test(a_provider_id_has_the_zone_and_the_id),
         cmocka_unit_test(an_instance_that_leaves_is_not_present),

@@ -81,11 +81,24 @@ static void make_simulator(struct contract *it, const char *account, const char 
         fail_msg("%s", err.text);
 }
 
-static void open_in(struct contract *it, const struct contract_kind *kind, const char *world,
-                    int nodes)
+static void open_provider(struct contract *it)
 {
     struct error err = { 0 };
 
+    it->provider = provider_open(&it->world, it->kind->kind, it->account, &err);
+    if (!it->provider)
+        fail_msg("%s", err.text);
+}
+
+void contract_restart(struct contract *it)
+{
+    provider_close(it->provider);
+    open_provider(it);
+}
+
+static void open_in(struct contract *it, const struct contract_kind *kind, const char *world,
+                    int nodes)
+{
     *it = (struct contract){ .kind = kind, .folder = test_folder_new() };
     owned(chars) char *account = in_folder(kind->account, it->folder);
 
@@ -96,9 +109,7 @@ static void open_in(struct contract *it, const struct contract_kind *kind, const
     it->account = read_settings(&kind->kind->account, account);
     it->pool = read_settings(&kind->kind->pool, kind->pool);
     kind->kind->set_zone(it->pool, "us-east-1a");
-    it->provider = provider_open(&it->world, kind->kind, it->account, &err);
-    if (!it->provider)
-        fail_msg("%s", err.text);
+    open_provider(it);
     if (contract_list(it) != ERROR_NONE)
         fail_msg("%s", it->err.text);
     assert_int_equal(it->count, nodes);

@@ -119,6 +119,8 @@ void contract_open(struct contract *it, const struct contract_kind *kind, int no
 void contract_open_with(struct contract *it, const struct contract_kind *kind, int nodes,
                         const char *keys);
 void contract_close(struct contract *it);
+/* Another process opens the provider: it remembers nothing. */
+void contract_restart(struct contract *it);
 void contract_wait(struct contract *it, int64_t ms);
 const struct pool_address *contract_pool(const struct contract *it);
 

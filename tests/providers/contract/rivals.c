@@ -26,7 +26,8 @@ static void a_list_that_lags_orders_no_second(const struct contract_kind *kind)
 
 /* For minutes the list shows the machine that was removed, as it was.  A repeated removal shrinks
    the pool no second time. */
-static void remove_while_the_list_lags(const struct contract_kind *kind, const char *world)
+static void remove_while_the_list_lags(const struct contract_kind *kind, const char *world,
+                                       bool restarts)
 {
     owned(chars) char *lines = text_format(
         "%slies: [{list: machines, of: pool, kind: old, age: 3m, from: 4m, to: 8m}]\n", world);
@@ -39,6 +40,11 @@ static void remove_while_the_list_lags(const struct contract_kind *kind, const c
 
     contract_wait(&it, 4 * MINUTE_MS + SECOND_MS);
     simulator_fault_next(it.simulator, "lost_answer", kind->removes[0]);
+    if (restarts) {
+        assert_int_equal(contract_first_answer(&it, contract_remove_once, &order),
+                         ERROR_UNKNOWN_OUTCOME);
+        contract_restart(&it);
+    }
     answer = contract_carry_out(&it, contract_remove_once, &order);
     assert_true(answer == ERROR_NONE || answer == ERROR_NOT_FOUND);
     answer = contract_carry_out(&it, contract_remove_once, &again);
@@ -50,9 +56,11 @@ static void remove_while_the_list_lags(const struct contract_kind *kind, const c
 
 static void a_list_that_lags_removes_no_second(const struct contract_kind *kind)
 {
-    remove_while_the_list_lags(kind, "");
-    if (kind->lingers)
-        remove_while_the_list_lags(kind, kind->lingers);
+    for (int restarts = 0; restarts < 2; restarts++) {
+        remove_while_the_list_lags(kind, "", restarts);
+        if (kind->lingers)
+            remove_while_the_list_lags(kind, kind->lingers, restarts);
+    }
 }
 
 /* The machine comes, and for long no list shows it.  To take its order back then would cost a

@@ -12,6 +12,7 @@
 #define LAB "pool research-a-east "
 #define PRODUCTION "pool prod-a-east "
 #define ROLE(name) "profile: sim,", "profile: sim, role: 'arn:aws:iam::123456789012:role/" name "',"
+#define NO_LAUNCH "denied: [ { whose: aws, action: 'autoscaling:LaunchInstances' } ]\n"
 #define NO_SIZE "denied: [ { whose: aws, action: 'autoscaling:SetDesiredCapacity' } ]\n"
 
 struct mistake {
@@ -106,6 +107,24 @@ static const struct mistake mistakes[] = {
       ROLE("teams/sluice"),
       { LAB "wrong autoscaling:SetDesiredCapacity",
         PRODUCTION "wrong autoscaling:SetDesiredCapacity" } },
+
+    /* IAM is signed for its own region, not for that of the pool. */
+    { "aws by number",
+      NO_SIZE,
+      "",
+      "region: us-east-1",
+      "region: us-west-2",
+      { LAB "wrong autoscaling:SetDesiredCapacity",
+        PRODUCTION "wrong autoscaling:SetDesiredCapacity" } },
+
+    /* What a pool does not need is not asked for; what only helps it is not wrong. */
+    { "aws by number", NO_LAUNCH, "", NULL, NULL, { NULL } },
+    { "aws by number",
+      NO_LAUNCH,
+      "",
+      "group: lab, grow: set-desired-capacity",
+      "group: lab, grow: auto",
+      { LAB "doubtful autoscaling:LaunchInstances" } },
 
     /* Keys that may not ask: one row says what is not known. */
     { "aws by number",

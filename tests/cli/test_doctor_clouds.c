@@ -6,8 +6,8 @@
  */
 #include "broker/doctor/doctor.h"
 #include "broker/doctor/examination.h"
-#include "providers/kinds.h"
 #include "tests/cli/clouds.h"
+#include "tests/cli/grants.h"
 
 #define LAB "pool research-a-east "
 #define PRODUCTION "pool prod-a-east "
@@ -409,12 +409,32 @@ static void each_action_taken_away_is_named(void **state)
     assert_int_equal(failed, 0);
 }
 
+/* Of keys with the policy alone, less its optional statement, only what they may not ask is not
+   known. */
+static void nothing_else_lacks_with_the_policy(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(users); i++) {
+        owned(chars) char *world = grants_of(provider_kind_find(users[i].kind), "");
+        const struct mistake granted = { .cloud = users[i].cloud, .world = world, .keys = "" };
+        owned(json) json_t *rows = world ? examine_mistake(&granted, &users[i].setup)
+                                         : json_object();
+        const char *row;
+        json_t *text;
+
+        json_object_foreach(rows, row, text)
+            if (!strstr(row, " doubtful iam:SimulatePrincipalPolicy"))
+                fail_msg("%s: %s: %s", users[i].cloud, row, json_string_value(text));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_mistake_is_named),
         cmocka_unit_test(each_permission_that_lacks_is_named),
         cmocka_unit_test(each_action_taken_away_is_named),
+        cmocka_unit_test(nothing_else_lacks_with_the_policy),
     };
 
     mem_setup();

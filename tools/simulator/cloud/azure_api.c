@@ -97,36 +97,6 @@ bool sim_azure_may(struct sim_call *call, const struct pool *pool, const char *p
     return false;
 }
 
-/* What a role's notActions take away. */
-static json_t *list_denied(const struct sim_call *call, const struct pool *pool)
-{
-    const struct scenario *scenario = call->sim->scenario;
-    const char *denied = sim_azure_trap(pool, "denied", "");
-    json_t *refused = json_array();
-
-    if (denied[0] != '\0')
-        json_array_append_new(refused, json_string(denied));
-    for (size_t i = 0; i < scenario->denials.count; i++)
-        if (sim_denies(call->sim, pool, scenario->denials.items[i].action))
-            json_array_append_new(refused, json_string(scenario->denials.items[i].action));
-    return refused;
-}
-
-static void list_permissions(struct sim_call *call, const struct pool *pool)
-{
-    json_t *refused = list_denied(call, pool);
-
-    call->verb = "list_permissions";
-    if (sim_call_fault(call) ||
-        !sim_azure_may(call, pool, "Microsoft.Authorization/permissions/read"))
-        json_decref(refused);
-    else
-        sim_answer_json(call->answer, 200,
-                        json_make("{s:[{s:[s, s, s], s:o, s:[], s:[]}]}", "value", "actions",
-                                  AGENT_POOLS "/*", "*/read", "Microsoft.Authorization/*/read",
-                                  "notActions", refused, "dataActions", "notDataActions"));
-}
-
 /* The pool of ".../subscriptions/S/resourceGroups/G/providers/P/managedClusters/C[/agentPools/A]";
    agent_pool NULL: any.  Answered when there is none. */
 static struct pool *find_pool(struct sim_call *call, char *const *items, const char *agent_pool)
@@ -182,6 +152,35 @@ static const struct route {
       sim_azure_delete_machines },
     { HTTP_POST, "abort", false, AGENT_POOLS "/abort/action", sim_azure_abort },
 };
+
+/* What a role's notActions take away. */
+static json_t *list_denied(const struct sim_call *call, const struct pool *pool)
+{
+    const char *denied = sim_azure_trap(pool, "denied", "");
+    json_t *refused = json_array();
+
+    if (denied[0] != '\0')
+        json_array_append_new(refused, json_string(denied));
+    for (size_t i = 0; i < COUNT_OF(routes); i++)
+        if (sim_denies(call->sim, pool, routes[i].permission))
+            json_array_append_new(refused, json_string(routes[i].permission));
+    return refused;
+}
+
+static void list_permissions(struct sim_call *call, const struct pool *pool)
+{
+    json_t *refused = list_denied(call, pool);
+
+    call->verb = "list_permissions";
+    if (sim_call_fault(call) ||
+        !sim_azure_may(call, pool, "Microsoft.Authorization/permissions/read"))
+        json_decref(refused);
+    else
+        sim_answer_json(call->answer, 200,
+                        json_make("{s:[{s:[s, s, s], s:o, s:[], s:[]}]}", "value", "actions",
+                                  AGENT_POOLS "/*", "*/read", "Microsoft.Authorization/*/read",
+                                  "notActions", refused, "dataActions", "notDataActions"));
+}
 
 static void answer_pool(struct sim_call *call, struct pool *pool, char *const *items, size_t count)
 {

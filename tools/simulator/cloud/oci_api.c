@@ -332,8 +332,9 @@ static bool is_denied(const struct sim_call *call, const struct pool *pool)
 
     for (size_t i = 0; i < COUNT_OF(actions); i++)
         if (text_equal(actions[i][0], call->verb))
-            return sim_denies(call->sim, pool, actions[i][1]) ||
-                   sim_denies(call->sim, pool, actions[i][2]);
+            return sim_denies(call->sim, pool, actions[i][2]) ||
+                   (pool->plan->provider &&
+                    scenario_denies(call->sim->scenario, pool->plan->provider->key, actions[i][1]));
     return sim_denies(call->sim, pool, call->verb);
 }
 

@@ -29,8 +29,26 @@ void sim_overlay(const struct simulator *sim, const struct pool *pool, const cha
     json_decref(over);
 }
 
+/* An account that `granted` of world.yaml names may do what is listed there, and nothing else. */
+static bool lacks_grant(const struct simulator *sim, const char *whose, const char *action)
+{
+    const struct yaml_node *list = yaml_get(yaml_root(sim->scenario->world), "granted");
+    bool is_named = false;
+
+    for (size_t i = 0; list && i < list->count; i++) {
+        if (!text_equal(yaml_get(&list->children[i], "whose")->text, whose))
+            continue;
+        if (text_equal(yaml_get(&list->children[i], "action")->text, action))
+            return false;
+        is_named = true;
+    }
+    return is_named;
+}
+
 bool sim_denies(const struct simulator *sim, const struct pool *pool, const char *action)
 {
-    return pool->plan->provider &&
-           scenario_denies(sim->scenario, pool->plan->provider->key, action);
+    const struct yaml_node *provider = pool->plan->provider;
+
+    return provider && (scenario_denies(sim->scenario, provider->key, action) ||
+                        lacks_grant(sim, provider->key, action));
 }

@@ -17,5 +17,6 @@ const char *sim_said(const struct simulator *sim, const struct pool *pool, const
 void sim_overlay(const struct simulator *sim, const struct pool *pool, const char *key,
                  json_t *resource);
 
-/* Whether `denied` of world.yaml takes the action from the pool's provider. */
+/* Whether the pool's provider may not use the action: `denied` of world.yaml takes it, or `granted`
+   names this provider without it. */
 bool sim_denies(const struct simulator *sim, const struct pool *pool, const char *action);

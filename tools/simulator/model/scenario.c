@@ -439,7 +439,7 @@ static int check_keys(const struct yaml_node *world, struct error *err)
                                          "jobs",    "demand", "faults",   "stockouts",
                                          "budgets", "kueue",  "policy",   "autoscaling",
                                          "clocks",  "lies",   "denied",   "cluster_api",
-                                         "aws",     "gcp",    "outages" };
+                                         "aws",     "gcp",    "outages",  "granted" };
 
     if (yaml_expect(world, YAML_MAPPING, err) < 0)
         return -1;

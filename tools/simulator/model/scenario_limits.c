@@ -3,6 +3,7 @@
  *
  * What accounts may not do, and when clouds do not answer:
  *     denied: [ { whose: prod-a, action: create pods/eviction } ]
+ *     granted: [ { whose: aws, action: 'ec2:DescribeInstances' } ] # this account may do no more
  *     outages: [ { cloud: aws, from: 4h, to: 5h } ]
  */
 #include "base/text.h"
@@ -52,6 +53,19 @@ bool scenario_is_out(const struct scenario *scenario, const char *cloud, int64_t
     return false;
 }
 
+/* Read where it is needed; here it is only checked. */
+static int check_grants(const struct scenario *scenario, struct error *err)
+{
+    const struct yaml_node *list = yaml_get(yaml_root(scenario->world), "granted");
+    const char *text;
+
+    for (size_t i = 0; list && i < list->count; i++)
+        if (text_at(&list->children[i], "whose", &text, err) < 0 ||
+            text_at(&list->children[i], "action", &text, err) < 0)
+            return -1;
+    return 0;
+}
+
 int scenario_read_limits(struct scenario *scenario, struct error *err)
 {
     const struct yaml_node *list = yaml_get(yaml_root(scenario->world), "denied");
@@ -63,6 +77,8 @@ int scenario_read_limits(struct scenario *scenario, struct error *err)
             text_at(&list->children[i], "action", &denial->action, err) < 0)
             return -1;
     }
+    if (check_grants(scenario, err) < 0)
+        return -1;
     return read_outages(scenario, err);
 }
 

@@ -37,6 +37,21 @@ const struct freeze *guard_freeze(const struct guard *guard, const char *cluster
     return NULL;
 }
 
+int guard_allows_end(const struct guard *guard, const char *whose, struct wall_time ends,
+                     int64_t pays_off_ms, struct error *err)
+{
+    struct wall_time paid = { loop_wall(fleet_world(guard->fleet)->loop).ms + pays_off_ms };
+    char end[WALL_TEXT_SIZE], until[WALL_TEXT_SIZE];
+
+    require(pays_off_ms >= 0);
+    if (ends.ms == 0 || paid.ms < ends.ms)
+        return 0;
+    return error_set(err, ERROR_DENIED,
+                     "the capacity of %s ends at %s, and a move that begins now must serve until "
+                     "%s to pay off",
+                     whose, wall_format(ends, end), wall_format(paid, until));
+}
+
 int guard_allows_effect(const struct guard *guard, const struct config_cluster *cluster,
                         bool is_emergency, struct error *err)
 {
@@ -87,14 +102,10 @@ static int check_caps(const struct guard *guard, const struct config_pool *sourc
 static int check_end(const struct guard *guard, const struct guard_question *question,
                      struct error *err)
 {
-    const struct config_reservation *reservation = question->target->reservation;
-    struct wall_time paid = { loop_wall(fleet_world(guard->fleet)->loop).ms +
-                              question->pays_off_ms };
+    owned(chars) char *whose = text_format("node %s in reservation %s", question->node->name,
+                                           question->target->reservation->name);
 
-    return config_reservation_lasts(reservation, paid)
-               ? 0
-               : error_set(err, ERROR_DENIED, "reservation %s ends at %s, before a move pays off",
-                           reservation->name, reservation->ends_text);
+    return guard_allows_end(guard, whose, question->ends, question->pays_off_ms, err);
 }
 
 int guard_allows_transfer(const struct guard *guard, const struct guard_question *question,

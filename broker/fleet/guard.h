@@ -41,13 +41,19 @@ struct guard_question {
     const struct config_pool *target;
     const struct node *node;
     struct guard_load load;
-    int64_t pays_off_ms; /* the move, and the least time that the node must serve after it */
-    bool is_emergency;   /* freezes and caps do not stop it */
+    struct wall_time ends; /* of the capacity that moves (fleet_ends()) */
+    int64_t pays_off_ms;   /* the move, and the least time that the node must serve after it */
+    bool is_emergency;     /* freezes and caps do not stop it */
 };
 
 /* Whether the transfer may begin now.  -1 with ERROR_DENIED and the reason. */
 int guard_allows_transfer(const struct guard *guard, const struct guard_question *question,
                           struct error *err) __attribute__((warn_unused_result));
+
+/* Whether capacity that ends then (0: never, or not known) lasts until a move that begins now has
+   paid off.  whose: "node n".  -1 with ERROR_DENIED and both times. */
+int guard_allows_end(const struct guard *guard, const char *whose, struct wall_time ends,
+                     int64_t pays_off_ms, struct error *err) __attribute__((warn_unused_result));
 
 /* Whether a voluntary effect on this cluster may be sent now. */
 int guard_allows_effect(const struct guard *guard, const struct config_cluster *cluster,

@@ -183,12 +183,18 @@ static void decide_move(struct permits *permits, size_t first)
             continue;
         }
 
+        const struct instance *machine = map_get(
+            fleet_pool(service->fleet, wish->source)->instances, wish->node->instance);
+
+        require(machine);
+
         const struct guard_question question = {
             .source = wish->source,
             .target = wish->target,
             .node = node,
             .load = load,
-            .pays_off_ms = survey_pays_off_ms(service, wish->target),
+            .ends = fleet_ends(wish->source, machine),
+            .pays_off_ms = survey_pays_off_ms(service, wish->target->cluster, wish->is_emergency),
             .is_emergency = wish->is_emergency,
         };
 

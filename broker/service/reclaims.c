@@ -333,14 +333,39 @@ static json_t *left_out(const struct service *service, const struct portions *po
     return rows;
 }
 
+/* Whether machines that the cluster's pools could get end too soon, with the times. */
+static bool ends_too_soon(const struct service *service, const struct portions *portions,
+                          struct error *err)
+{
+    for (size_t i = 0; i < portions->count; i++) {
+        const struct config_pool *mine = portions->items[i].pool->config;
+        owned(chars) char *whose = text_format("reservation %s", mine->reservation->name);
+
+        for (size_t k = 0; k < service->config->pool_count; k++) {
+            const struct config_pool *giver = &service->config->pools[k];
+            void *machine;
+
+            if (giver->reservation != mine->reservation || giver->cluster->role != ROLE_RESEARCH)
+                continue;
+            for (size_t at = 0;
+                 map_next(fleet_pool(service->fleet, giver)->instances, &at, NULL, &machine);)
+                if (guard_allows_end(&service->guard, whose, fleet_ends(giver, machine),
+                                     survey_pays_off_ms(service, NULL, true), err) < 0)
+                    return true;
+        }
+    }
+    return false;
+}
+
 /* The reason why no node can be given. */
-static void refuse(const struct config_cluster *cluster, const json_t *unknown, struct error *err)
+static void refuse(const struct service *service, const struct config_cluster *cluster,
+                   const struct portions *portions, const json_t *unknown, struct error *err)
 {
     const json_t *first = json_array_get(unknown, 0);
 
     if (first)
         error_set(err, ERROR_DENIED, "%s", json_text_or(first, "reason", ""));
-    else
+    else if (!ends_too_soon(service, portions, err))
         error_set(err, ERROR_DENIED,
                   "no movable research node shares a reservation with a pool of %s", cluster->name);
 }
@@ -374,7 +399,7 @@ static json_t *reclaim_nodes(struct service *service, const struct order_wish *w
                              struct error *err)
 {
     const struct config_cluster *cluster = wish->cluster;
-    owned(survey) struct survey *survey = survey_make(service, service->book);
+    owned(survey) struct survey *survey = survey_make_for(service, cluster);
     owned(json) json_t *portions_json = NULL;
     char id[12] = "";
     owned(portions) struct portions portions = portions_of(service, survey, cluster);
@@ -385,7 +410,7 @@ static json_t *reclaim_nodes(struct service *service, const struct order_wish *w
 
     survey_weigh(service, survey);
     if (found == 0) {
-        refuse(cluster, unknown, err);
+        refuse(service, cluster, &portions, unknown, err);
         return NULL;
     }
     offer = price(service, survey, &portions, wish->is_dry_run);

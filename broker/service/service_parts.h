@@ -84,6 +84,10 @@ struct survey *survey_make(struct service *service, const struct map *book)
    have gone. */
 struct survey *survey_make_ahead(struct service *service, const struct map *book)
     __attribute__((returns_nonnull, warn_unused_result));
+/* As survey_make(), for a reclaim for the cluster that is not accepted yet: it counts machines that
+   last long enough for a reclaim, though not for a plan. */
+struct survey *survey_make_for(struct service *service, const struct config_cluster *cluster)
+    __attribute__((returns_nonnull, warn_unused_result));
 /* Whether a plan on it would move anything: a production pool is not at its target. */
 bool survey_wants_moves(const struct survey *survey);
 
@@ -102,12 +106,15 @@ struct horizon survey_horizon(const struct service *service, const struct map *b
 int64_t survey_lead_ms(const struct service *service, const struct config_cluster *cluster,
                        double percentile);
 
+/* How long capacity must last for a move of one wave to the cluster (NULL: to the slowest
+   production cluster) to pay off: the time that the move takes, and as much again.  A reclaim gives
+   no notice.
+ */
+int64_t survey_pays_off_ms(const struct service *service, const struct config_cluster *cluster,
+                           bool is_reclaim);
+
 /* Whether the pool's cluster and the pool's list were seen lately, so that a plan with it rests on
    facts.  Otherwise a sentence that names the stale one. */
-/* How long capacity must last for a move of one wave to the pool to pay off: the time that the move
-   takes, and as much again. */
-int64_t survey_pays_off_ms(const struct service *service, const struct config_pool *pool);
-
 bool survey_knows(const struct service *service, const struct config_pool *pool, struct error *err);
 
 /* The pools that are not known, of one reservation or (NULL) of all: [{pool, cluster, reservation,

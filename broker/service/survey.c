@@ -71,11 +71,38 @@ struct horizon survey_horizon(const struct service *service, const struct map *b
     };
 }
 
-int64_t survey_pays_off_ms(const struct service *service, const struct config_pool *pool)
+int64_t survey_pays_off_ms(const struct service *service, const struct config_cluster *cluster,
+                           bool is_reclaim)
 {
-    const struct reach reach = reach_to(service, pool->cluster);
+    const struct reach reach = reach_to(service, cluster);
 
-    return 2 * (reach.notice_ms + reach.wave_ms);
+    return 2 * (reach.wave_ms + (is_reclaim ? 0 : reach.notice_ms));
+}
+
+/* Whether a reclaim holds in the reservation, or is weighed: for the cluster `asking`, or NULL. */
+static bool has_reclaim(const struct service *service, const struct config_reservation *reservation,
+                        const struct config_cluster *asking)
+{
+    for (size_t i = 0; i < service->config->pool_count; i++) {
+        const struct config_pool *pool = &service->config->pools[i];
+
+        if (pool->reservation == reservation && pool->cluster->role == ROLE_PRODUCTION &&
+            (pool->cluster == asking || reclaims_level(service, pool) > 0))
+            return true;
+    }
+    return false;
+}
+
+/* Until when a machine of the pool must last to be counted.  If it lasts for a reclaim's move
+   alone, the guard refuses any other move. */
+static struct wall_time must_last(const struct service *service, const struct config_pool *pool,
+                                  const struct config_cluster *asking)
+{
+    int64_t pays_off_ms = has_reclaim(service, pool->reservation, asking)
+                              ? survey_pays_off_ms(service, NULL, true)
+                              : survey_pays_off_ms(service, pool->cluster, false);
+
+    return (struct wall_time){ loop_wall(service->world->loop).ms + pays_off_ms };
 }
 
 bool survey_knows(const struct service *service, const struct config_pool *pool, struct error *err)
@@ -239,12 +266,12 @@ static int64_t named_rank(const struct service *service, const struct config_poo
     return (int64_t)(uintptr_t)map_get(service->named, key);
 }
 
-static void survey_pool(const struct service *service, struct plan_pool *pool)
+static void survey_pool(const struct service *service, struct plan_pool *pool,
+                        const struct config_cluster *asking)
 {
     const struct fleet_pool *listed = fleet_pool(service->fleet, pool->config);
     int64_t oldest_ms = loop_now(service->world->loop) - service->config->guard.fresh_ms;
-    int64_t paid_ms = loop_wall(service->world->loop).ms +
-                      survey_pays_off_ms(service, pool->config);
+    int64_t paid_ms = must_last(service, pool->config, asking).ms;
     void *value;
 
     for (size_t i = 0; map_next(listed->instances, &i, NULL, &value);) {
@@ -253,7 +280,7 @@ static void survey_pool(const struct service *service, struct plan_pool *pool)
         const struct node *node;
         struct plan_node *candidate;
 
-        if (ends.ms > 0 && ends.ms <= paid_ms) /* no window may count on it */
+        if (ends.ms > 0 && ends.ms <= paid_ms) /* neither a window nor a reclaim may count on it */
             continue;
         if (instance->state == INSTANCE_DELETING || instance->state == INSTANCE_PARKED ||
             holder(service, pool->config, instance))
@@ -317,7 +344,8 @@ static void survey_wish(struct service *service, const struct map *book, struct 
     pool->due = target_due(&horizon, pool->config, pool->present + pool->incoming);
 }
 
-static struct survey *make(struct service *service, const struct map *book, bool is_ahead)
+static struct survey *make(struct service *service, const struct map *book, bool is_ahead,
+                           const struct config_cluster *asking)
 {
     const struct config *config = service->config;
     struct survey *survey = mem_new(sizeof *survey);
@@ -329,7 +357,7 @@ static struct survey *make(struct service *service, const struct map *book, bool
         const struct config_cluster *cluster = config->pools[i].cluster;
 
         pool->config = &config->pools[i];
-        survey_pool(service, pool);
+        survey_pool(service, pool, asking);
         /* Replicas shrink first, so that the nodes that can be spared become free. */
         if (cluster->role == ROLE_PRODUCTION && !is_ahead &&
             !scaler_is_settled(service->scaler, cluster))
@@ -350,12 +378,17 @@ static struct survey *make(struct service *service, const struct map *book, bool
 
 struct survey *survey_make(struct service *service, const struct map *book)
 {
-    return make(service, book, false);
+    return make(service, book, false, NULL);
+}
+
+struct survey *survey_make_for(struct service *service, const struct config_cluster *cluster)
+{
+    return make(service, service->book, false, cluster);
 }
 
 struct survey *survey_make_ahead(struct service *service, const struct map *book)
 {
-    return make(service, book, true);
+    return make(service, book, true, NULL);
 }
 
 bool survey_wants_moves(const struct survey *survey)

@@ -5,6 +5,7 @@
  * configuration says so or the cloud.
  */
 #include "broker/doctor/pool_match.h"
+#include "broker/service/service_parts.h"
 #include "tests/cli/small_world.h"
 
 #include <stdlib.h>
@@ -76,6 +77,70 @@ static void play(const struct scene *scene)
     rehearsal_close(rehearsal);
 }
 
+/* Orders two nodes for production; the refusal says what ends, when, and what is needed. */
+static void reclaim_two(struct rehearsal *rehearsal, struct wall_time ends, int64_t takes_ms)
+{
+    struct error err = { 0 };
+    owned(json) json_t *request = json_make("{ss si ss sb}", "cluster", "prod-a", "nodes", 2,
+                                            "reason", "launch", "is_new", 1);
+    struct wall_time until = { loop_wall(rehearsal->loop).ms + takes_ms };
+    owned(json) json_t *answer = service_reclaim(rehearsal->service, request, "test", &err);
+    char ends_text[WALL_TEXT_SIZE], until_text[WALL_TEXT_SIZE];
+    owned(chars) char *refusal = text_format(
+        "the capacity of reservation east ends at %s, and a move that begins now must serve until "
+        "%s to pay off",
+        wall_format(ends, ends_text), wall_format(until, until_text));
+
+    assert_int_equal(answer != NULL, ends.ms > until.ms);
+    if (!answer) {
+        assert_int_equal(err.kind, ERROR_DENIED);
+        assert_string_equal(err.text, refusal);
+    }
+}
+
+/* A reclaim gives no notice, so its move is shorter: it may bring nodes that no plan moves, and all
+   are there before the capacity ends. */
+static void a_reclaim_needs_less_time_than_a_plan(void **state)
+{
+    static const struct {
+        bool is_reclaim; /* of two nodes; production has 6 */
+        bool is_plan;    /* of 10 nodes */
+        bool has_notice; /* the capacity lasts for the notice, twice, beside the move, twice */
+        int64_t over_ms; /* and for so long beyond */
+        int nodes;       /* of production at the end of the capacity */
+    } rows[] = {
+        { true, false, false, -MINUTE_MS, 6 }, { true, false, false, 0, 6 },
+        { true, false, false, MINUTE_MS, 8 },  { true, false, true, MINUTE_MS, 8 },
+        { true, true, false, MINUTE_MS, 8 },   { true, true, true, MINUTE_MS, 10 },
+        { false, true, false, MINUTE_MS, 6 },  { false, true, true, 0, 6 },
+        { false, true, true, MINUTE_MS, 10 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        struct rehearsal *rehearsal = small_rehearsal(folder, 41 + i, "");
+        struct wall_time *ends = &rehearsal->config->reservations[0].ends;
+        int64_t notice_ms = 2 * rehearsal->config->drain.notice_ms;
+        int64_t takes_ms;
+
+        rehearsal_run(rehearsal, 5 * MINUTE_MS);
+        takes_ms = survey_pays_off_ms(rehearsal->service, NULL, true);
+        assert_int_equal(survey_pays_off_ms(rehearsal->service, NULL, false), takes_ms + notice_ms);
+        ends->ms = loop_wall(rehearsal->loop).ms + takes_ms + rows[i].over_ms +
+                   (rows[i].has_notice ? notice_ms : 0);
+        if (rows[i].is_reclaim)
+            reclaim_two(rehearsal, *ends, takes_ms);
+        if (rows[i].is_plan)
+            apply(rehearsal, 10, 10);
+        rehearsal_run(rehearsal, ends->ms - loop_wall(rehearsal->loop).ms);
+        assert_int_equal(nodes_of(rehearsal, "prod-a-east"), rows[i].nodes);
+        assert_int_equal(transfers_of(rehearsal, false), 0);
+        assert_int_equal(rehearsal_violations(rehearsal), 0);
+        rehearsal_close(rehearsal);
+    }
+}
+
 static void the_configuration_says_when(void **state)
 {
     (void)state;
@@ -145,6 +210,7 @@ static void the_doctor_compares_both(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_reclaim_needs_less_time_than_a_plan),
         cmocka_unit_test(the_configuration_says_when),
         cmocka_unit_test(the_cloud_says_when),
         cmocka_unit_test(the_doctor_compares_both),

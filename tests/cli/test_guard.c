@@ -16,6 +16,7 @@ struct bench {
     const struct config_pool *target;
     struct node node; /* a copy: the snapshot's own is the watch's to change */
     struct guard_load load;
+    struct wall_time ends;
 };
 
 /* One that the guard lets pass; a case spoils one thing. */
@@ -65,6 +66,7 @@ static int may_begin(const struct bench *bench, bool is_emergency, struct error 
         .target = bench->target,
         .node = &bench->node,
         .load = bench->load,
+        .ends = bench->ends,
         .pays_off_ms = HOUR_MS,
         .is_emergency = is_emergency,
     };
@@ -90,22 +92,28 @@ static void expect(const struct bench *bench, bool is_emergency, const char *ref
 /* Neither a plan nor a reclaim moves a node for less time than the move takes. */
 static void capacity_that_ends_gets_no_node(void **state)
 {
-    static const char refusal[] =
-        "reservation east ends at 2026-12-01T11:00:00Z, before a move pays off";
+    static const struct {
+        int64_t left_ms;
+        const char *ends; /* as it is said; NULL: it lasts long enough */
+    } rows[] = {
+        { HOUR_MS + 1, NULL },
+        { HOUR_MS, "2026-11-17T07:01:00Z" },
+        { 0, "2026-11-17T06:01:00Z" },
+        { -HOUR_MS, "2026-11-17T05:01:00Z" },
+    };
     owned(bench) struct bench bench = open_bench();
-    struct config_reservation *ending =
-        (struct config_reservation *)(uintptr_t)bench.target->reservation;
     int64_t now_ms = loop_wall(bench.rehearsal->loop).ms;
 
     (void)state;
-    ending->ends_text = mem_copy_chars("2026-12-01T11:00:00Z");
-    for (int is_emergency = 0; is_emergency < 2; is_emergency++) {
-        ending->ends.ms = now_ms + HOUR_MS + 1;
-        expect(&bench, is_emergency, NULL);
-        ending->ends.ms = now_ms + HOUR_MS;
-        expect(&bench, is_emergency, refusal);
-        ending->ends.ms = now_ms - HOUR_MS;
-        expect(&bench, is_emergency, refusal);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(chars) char *refusal = text_format(
+            "the capacity of node %s in reservation east ends at %s, and a move that begins now "
+            "must serve until 2026-11-17T07:01:00Z to pay off",
+            bench.node.name, rows[i].ends ?: "");
+
+        bench.ends.ms = now_ms + rows[i].left_ms;
+        expect(&bench, false, rows[i].ends ? refusal : NULL);
+        expect(&bench, true, rows[i].ends ? refusal : NULL);
     }
 }
 

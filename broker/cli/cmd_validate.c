@@ -59,7 +59,7 @@ static void validate_schedule(struct validation *validation, const char *path)
     owned(schedule) struct schedule *schedule = schedule_read(path, &err);
 
     if (schedule && validation->config)
-        (void)!schedule_check(validation->config, schedule, path, &err);
+        (void)!schedule_check(validation->config, schedule, path, NULL, &err);
     add_result(validation, path, "schedule", &err);
 }
 

@@ -11,9 +11,12 @@
 
 #include <string.h>
 
-static struct schedule *decode_one(const struct config *config, const char *window,
-                                   const char *text, struct error *err)
+static struct schedule *decode_one(const struct service *service, const char *window,
+                                   const char *text, bool is_in_force, struct error *err)
 {
+    const struct config *config = service->config;
+    const struct schedule_use use = { is_in_force ? NULL : window,
+                                      loop_wall(service->world->loop) };
     owned(schedule) struct schedule *schedule = NULL;
     owned(chars) char *source = text_format("schedule %s", window);
 
@@ -24,7 +27,7 @@ static struct schedule *decode_one(const struct config *config, const char *wind
     schedule = schedule_parse(text, strlen(text), source, err);
     if (!schedule)
         return NULL;
-    return schedule_check(config, schedule, source, err) < 0 ? NULL : steal(&schedule);
+    return schedule_check(config, schedule, source, &use, err) < 0 ? NULL : steal(&schedule);
 }
 
 struct map *schedules_decode(const struct service *service, const json_t *schedules,
@@ -48,7 +51,7 @@ struct map *schedules_decode(const struct service *service, const json_t *schedu
             error_set(err, ERROR_INVALID, "schedules/%s: expected the text of a file", window);
             return NULL;
         }
-        schedule = decode_one(config, window, text, err);
+        schedule = decode_one(service, window, text, false, err);
         if (!schedule)
             return NULL;
         map_set(book, window, schedule);
@@ -82,7 +85,7 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
 
     /* The configuration may have changed since: such a schedule is not in force, and the status
        says so. */
-    schedule = decode_one(service->config, id, text, &why);
+    schedule = decode_one(service, id, text, true, &why);
     if (schedule)
         map_set(service->book, id, schedule);
     else

@@ -277,27 +277,6 @@ static int add_pool(struct model *model, const struct config *config,
     return 0;
 }
 
-/* The end of the time that is planned for: of the window on the first day after the demand that has
-   it (a window within it may cut it in parts), or of a week, which has each window. */
-static struct wall_time planned_until(const struct allocate_model *model, const char *window)
-{
-    const struct window_set *set = model->windows;
-    struct wall_time until = { model->to.ms + 7 * DAY_MS };
-    int64_t last_ms = until.ms;
-
-    for (struct wall_time at = model->to; window && at.ms > 0 && at.ms < last_ms;
-         at = window_next_change(set, at)) {
-        if (!text_equal(window_at(set, at)->name, window))
-            continue;
-        struct wall_time end = window_next_change(set, at);
-
-        until = end.ms > 0 ? end : until;
-        if (at.ms + DAY_MS < last_ms)
-            last_ms = at.ms + DAY_MS;
-    }
-    return until;
-}
-
 /* The nodes of each reservation, with the changes of the options.  A schedule may not count on
    machines that end before or in the time that it is for. */
 static int set_reservations(struct model *model, const struct config *config,
@@ -307,7 +286,7 @@ static int set_reservations(struct model *model, const struct config *config,
     bool is_zone_known = !options->lost_zone;
 
     model->tables.reservation_nodes = nodes;
-    model->until = planned_until(&model->model, options->window);
+    model->until = window_used_until(config->windows, model->model.to, options->window);
     model->model.place.reservation_count = config->reservation_count;
     for (size_t i = 0; i < config->reservation_count; i++)
         nodes[i] = (int)config->reservations[i].nodes;

@@ -60,7 +60,7 @@ static inline void add_schedule(struct text *out, int nodes)
     text_add(out,
              "workloads:\n  chat-2x:\n    prod-a: %d\ncompute:\n  a3-megagpu-8g:\n"
              "    us-east5:\n      prod-a:\n        counts: [%d]\n",
-             nodes * 4 - 4, nodes);
+             nodes > 0 ? nodes * 4 - 4 : 0, nodes);
 }
 
 /* A full set of schedules: so many production nodes by day and by night. */

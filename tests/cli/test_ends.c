@@ -63,8 +63,13 @@ static void play(const struct scene *scene)
     struct rehearsal *rehearsal = world_start(folder, scene->is_aws ? amazon : config, world,
                                               START_HOUR, 7);
 
+    struct wall_time *ends = &rehearsal->config->reservations[0].ends;
+    const struct wall_time known = *ends;
+
     rehearsal_run(rehearsal, 5 * MINUTE_MS);
+    ends->ms = 0; /* the schedules were applied before it was known */
     apply(rehearsal, 10, 6);
+    *ends = known;
     rehearsal_run(rehearsal, 2 * HOUR_MS); /* 08:05 */
     assert_int_equal(nodes_of(rehearsal, "prod-a-east"), scene->nodes);
     assert_int_equal(nodes_of(rehearsal, "research-a-east"), 16 - scene->nodes);
@@ -131,11 +136,72 @@ static void a_reclaim_needs_less_time_than_a_plan(void **state)
                    (rows[i].has_notice ? notice_ms : 0);
         if (rows[i].is_reclaim)
             reclaim_two(rehearsal, *ends, takes_ms);
-        if (rows[i].is_plan)
+        if (rows[i].is_plan) {
+            const struct wall_time known = *ends;
+
+            ends->ms = 0; /* the schedules were applied before it was known */
             apply(rehearsal, 10, 10);
+            *ends = known;
+        }
         rehearsal_run(rehearsal, ends->ms - loop_wall(rehearsal->loop).ms);
         assert_int_equal(nodes_of(rehearsal, "prod-a-east"), rows[i].nodes);
         assert_int_equal(transfers_of(rehearsal, false), 0);
+        assert_int_equal(rehearsal_violations(rehearsal), 0);
+        rehearsal_close(rehearsal);
+    }
+}
+
+/* At 06:05 the night is in force.  A schedule for the day is for today's, one for the night also
+   for the next, until eight tomorrow. */
+static void no_schedule_is_applied_beyond_the_end(void **state)
+{
+    static const struct {
+        const char *ends;
+        int day, night; /* nodes */
+        const char *refusal;
+    } rows[] = {
+        { "2026-11-18T08:00:01Z", 10, 6, NULL },
+        { "2026-11-18T08:00:00Z", 10, 6,
+          "schedule night: compute.a3-megagpu-8g.us-east5.prod-a.counts[0]: 6: reservation east "
+          "ends at 2026-11-18T08:00:00Z, and window night needs it until 2026-11-18T08:00:00Z" },
+        { "2026-11-17T20:00:00Z", 10, 0,
+          "schedule day: compute.a3-megagpu-8g.us-east5.prod-a.counts[0]: 10: reservation east "
+          "ends at 2026-11-17T20:00:00Z, and window day needs it until 2026-11-17T20:00:00Z" },
+        { "2026-11-17T20:00:01Z", 10, 0, NULL },
+        { "2026-11-01T00:00:00Z", 10, 0,
+          "schedule day: compute.a3-megagpu-8g.us-east5.prod-a.counts[0]: 10: reservation east "
+          "ends at 2026-11-01T00:00:00Z, and window day needs it until 2026-11-17T20:00:00Z" },
+        { "2026-11-01T00:00:00Z", 0, 0, NULL },
+        { "2026-11-24T06:05:00Z", 10, 0, NULL },
+        { "2026-11-24T06:05:01Z", 10, 0,
+          "schedule night: compute.a3-megagpu-8g.us-east5.prod-a.counts[0]: 0: fewer than the "
+          "pool's static_nodes" },
+        { "2026-11-17T20:00:01Z", 10, 1,
+          "schedule night: compute.a3-megagpu-8g.us-east5.prod-a.counts[0]: 1: fewer than the "
+          "pool's static_nodes" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        struct rehearsal *rehearsal = small_rehearsal(folder, 61, "");
+        owned(json) json_t *schedules = small_schedules(rows[i].day, rows[i].night);
+        struct error err = { 0 };
+
+        assert_int_equal(
+            wall_parse(rows[i].ends, false, &rehearsal->config->reservations[0].ends, NULL), 0);
+        rehearsal_run(rehearsal, 5 * MINUTE_MS);
+
+        owned(json) json_t *plan = service_apply(rehearsal->service, schedules, NULL, "test", &err);
+
+        if (plan ? rows[i].refusal != NULL : !text_equal(err.text, rows[i].refusal))
+            fail_msg("%s: %s", rows[i].ends, err.text);
+        if (plan) { /* an end does not take it out of force */
+            restart(rehearsal);
+            assert_int_equal(map_count(rehearsal->service->book), 2);
+        }
+        rehearsal_run(rehearsal, HOUR_MS);
+        assert_int_equal(nodes_of(rehearsal, "prod-a-east") >= 2, true);
         assert_int_equal(rehearsal_violations(rehearsal), 0);
         rehearsal_close(rehearsal);
     }
@@ -211,6 +277,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reclaim_needs_less_time_than_a_plan),
+        cmocka_unit_test(no_schedule_is_applied_beyond_the_end),
         cmocka_unit_test(the_configuration_says_when),
         cmocka_unit_test(the_cloud_says_when),
         cmocka_unit_test(the_doctor_compares_both),

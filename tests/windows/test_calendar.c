@@ -204,6 +204,34 @@ static void an_event_changes_even_what_never_changes(void **state)
 }
 
 /* Two weeks of hours; the count is the hour's number. */
+/* Monday at midnight is of the weekend's last night. */
+static void a_schedule_is_used_until_its_window_is_over(void **state)
+{
+    static const struct {
+        const char *window, *until;
+    } rows[] = {
+        { NULL, "2026-11-30T00:00:00Z" },
+        { "launch", "2026-12-31T00:00:00Z" },
+        { "weekday-day", "2026-11-23T20:00:00Z" },
+        { "weekday-peak", "2026-11-23T12:30:00Z" },
+        { "weekday-night", "2026-11-24T08:00:00Z" },
+        { "weekend-night", "2026-11-23T08:00:00Z" },
+        { "weekend-day", "2026-11-28T20:00:00Z" },
+    };
+    owned(window_set) struct window_set *set = calendar_of(
+        "UTC", "events: {launch: {from: 2026-12-30 08:00, to: 2026-12-31 00:00, multiplier: 2}}\n");
+    struct wall_time from;
+
+    (void)state;
+    assert_int_equal(wall_parse("2026-11-23T00:00:00Z", false, &from, NULL), 0);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char until[WALL_TEXT_SIZE];
+
+        wall_format(window_used_until(set, from, rows[i].window), until);
+        assert_string_equal(until, rows[i].until);
+    }
+}
+
 static void an_event_is_planned_from_its_hours_of_the_weeks_before(void **state)
 {
     owned(window_set) struct window_set *set = calendar_of(
@@ -254,6 +282,7 @@ int main(void)
         cmocka_unit_test(changes_and_beginnings_agree_with_a_walk),
         cmocka_unit_test(a_holiday_cuts_the_nights_at_midnight),
         cmocka_unit_test(an_event_changes_even_what_never_changes),
+        cmocka_unit_test(a_schedule_is_used_until_its_window_is_over),
         cmocka_unit_test(an_event_is_planned_from_its_hours_of_the_weeks_before),
     };
 

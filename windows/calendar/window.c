@@ -219,6 +219,28 @@ struct wall_time window_next_change(const struct window_set *set, struct wall_ti
                                                                         : change;
 }
 
+struct wall_time window_used_until(const struct window_set *set, struct wall_time from,
+                                   const char *name)
+{
+    const struct window *window = name ? window_find(set, name) : NULL;
+    struct wall_time until = { from.ms + 7 * DAY_MS };
+    int64_t last_ms = until.ms;
+
+    if (window && window->event)
+        return window->event->to;
+    for (struct wall_time at = from; window && at.ms > 0 && at.ms < last_ms;
+         at = window_next_change(set, at)) {
+        if (window_at(set, at) != window)
+            continue;
+        struct wall_time end = window_next_change(set, at);
+
+        until = end.ms > 0 ? end : until;
+        if (at.ms + DAY_MS < last_ms)
+            last_ms = at.ms + DAY_MS;
+    }
+    return until;
+}
+
 struct wall_time window_began(const struct window_set *set, struct wall_time wall)
 {
     const struct window *next = event_from(set, wall);

@@ -80,6 +80,12 @@ const struct window *window_find(const struct window_set *set, const char *name)
    covers all. */
 struct wall_time window_next_change(const struct window_set *set, struct wall_time wall);
 
+/* The end of the time that a schedule of the window is for, if it is used from `from` on: of an
+   event; else of the window on the first day that has it (a window within it may cut it in parts).
+   NULL, or a window that no day of the week from then on has: a week, which has each window. */
+struct wall_time window_used_until(const struct window_set *set, struct wall_time from,
+                                   const char *name);
+
 /* The last moment at or before `wall` at which the window in force began. */
 struct wall_time window_began(const struct window_set *set, struct wall_time wall);
 

@@ -64,7 +64,7 @@ static void end_unknown(struct aws_task *task, const char *why)
 
 /* IAM knows users and roles, no sessions: arn:P:sts::ACCOUNT:assumed-role/ROLE/SESSION belongs to
    arn:P:iam::ACCOUNT:role/PATH/ROLE.  The session does not tell the path; the settings may. */
-static char *principal_of(const char *arn, const char *role)
+char *aws_principal_of(const char *arn, const char *role)
 {
     static const char mark[] = ":assumed-role/";
     const char *sts = strstr(arn, ":sts::");
@@ -88,10 +88,10 @@ static char *principal_of(const char *arn, const char *role)
     return text_format("%s%s", head, tail + 1);
 }
 
-static const struct xml_element *result_of(const struct aws_reply *reply, const char *permission)
+static const struct xml_element *result_of(const struct xml_element *answer, const char *permission)
 {
     const struct xml_element *at = xml_first(
-        reply->xml, "SimulatePrincipalPolicyResult/EvaluationResults/member");
+        answer, "SimulatePrincipalPolicyResult/EvaluationResults/member");
 
     while (at && !text_equal(xml_text_or(at, "EvalActionName", ""), permission))
         at = xml_next(at);
@@ -99,10 +99,10 @@ static const struct xml_element *result_of(const struct aws_reply *reply, const 
 }
 
 /* A condition whose value a simulation does not know makes a refusal no proof. */
-static void report_decision(struct aws_task *task, const struct aws_reply *reply,
+static void report_decision(struct aws_task *task, const struct xml_element *answer,
                             enum aws_action action)
 {
-    const struct xml_element *result = result_of(reply, aws_actions[action].permission);
+    const struct xml_element *result = result_of(answer, aws_actions[action].permission);
     const char *missing = xml_text_or(result, "MissingContextValues/member", NULL);
 
     if (!result)
@@ -124,6 +124,13 @@ static void report_decision(struct aws_task *task, const struct aws_reply *reply
         aws_report_permission(task, action, false);
 }
 
+void aws_report_decisions(struct aws_task *task, const struct xml_element *answer)
+{
+    for (size_t i = 0; i < AWS_ACTION_COUNT; i++)
+        if (need_of(task, (enum aws_action)i) != NOT_NEEDED)
+            report_decision(task, answer, (enum aws_action)i);
+}
+
 static void on_decisions(struct aws_task *task, const struct aws_reply *reply,
                          const struct error *err)
 {
@@ -131,9 +138,7 @@ static void on_decisions(struct aws_task *task, const struct aws_reply *reply,
         end_unknown(task, err->text);
         return;
     }
-    for (size_t i = 0; i < AWS_ACTION_COUNT; i++)
-        if (need_of(task, (enum aws_action)i) != NOT_NEEDED)
-            report_decision(task, reply, (enum aws_action)i);
+    aws_report_decisions(task, reply->xml);
     aws_report_permission(task, AWS_SIMULATE_POLICY, true);
     aws_task_done(task, "");
 }
@@ -163,7 +168,7 @@ static void on_identity(struct aws_task *task, const struct aws_reply *reply,
                         const struct error *err)
 {
     const char *arn = reply ? xml_text_or(reply->xml, "GetCallerIdentityResult/Arn", "") : "";
-    owned(chars) char *principal = principal_of(arn, task->aws->role);
+    owned(chars) char *principal = aws_principal_of(arn, task->aws->role);
     owned(chars) char *form = principal ? make_question(task, principal) : NULL;
 
     if (form)

@@ -88,6 +88,12 @@ struct aws_memory *aws_memory_of(struct aws *aws, const char *group);
 
 /* aws_rights.c: the end of an inspection */
 void aws_report_permission(struct aws_task *task, enum aws_action action, bool is_there);
+/* Reports IAM's answer about each change that the task's pool needs.  Reads of the task only its
+   pool, its group and whom to tell. */
+void aws_report_decisions(struct aws_task *task, const struct xml_element *answer);
+/* The ARN of the user or role whose policies IAM can simulate, for the ARN that STS tells.  role:
+   of the settings, or NULL.  NULL: it belongs to neither; the caller frees it. */
+char *aws_principal_of(const char *arn, const char *role) __attribute__((warn_unused_result));
 /* Asks which changes the keys may make, reports it, and ends the task. */
 void aws_inspect_rights(struct aws_task *task);
 

@@ -1,14 +1,15 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Answers of AWS: groups, instances, reservations, node groups and errors of any status.  The first
- * byte is the status.
+ * Answers of AWS: groups, instances, reservations, node groups, errors of any status, and what STS
+ * and IAM say of the keys.  The first byte is the status.
  */
 #include "base/input/xml.h"
 #include "providers/aws/aws.h"
 #include "providers/aws/aws_errors.h"
 #include "providers/aws/aws_group.h"
 #include "providers/aws/aws_machine.h"
+#include "providers/aws/aws_task.h"
 #include "tests/fuzz/fuzz.h"
 
 static const struct aws_pool place = { .group = "g", .grow = "auto", .zone = "z" };
@@ -68,6 +69,37 @@ static void read_others(const struct xml_element *answer)
         fuzz_expect_error(&err);
 }
 
+static void on_finding(void *context, const struct finding *finding)
+{
+    int *said = context;
+
+    (*said)++;
+    require(finding->subject[0] != '\0' && finding->text[0] != '\0');
+    require(finding->verdict == FINDING_RIGHT || finding->remedy[0] != '\0');
+    require(fuzz_is_utf8(finding->text));
+}
+
+/* Each change has one finding, whatever IAM says; what STS says is a user or a role of IAM. */
+static void read_rights(const struct xml_element *answer)
+{
+    static const char role[] = "arn:aws:iam::123456789012:role/path/broker";
+    owned(chars) char *principal = aws_principal_of(
+        xml_text_or(answer, "GetCallerIdentityResult/Arn", ""), role);
+    static const char *const grows[] = { "auto", "launch-instances" };
+
+    require(!principal || strstr(principal, ":iam::"));
+    for (size_t i = 0; i < COUNT_OF(grows); i++) {
+        int said = 0, changes = 0;
+        struct aws_task task = { .found = on_finding, .context = &said, .pool = place };
+
+        for (size_t at = 0; at < AWS_ACTION_COUNT; at++)
+            changes += aws_actions[at].is_mutation;
+        task.pool.grow = grows[i];
+        aws_report_decisions(&task, answer);
+        require(said == changes - (i == 0)); /* a group that cannot launch needs no launch */
+    }
+}
+
 static void judge_error(int status, bool is_mutation, const struct xml_element *answer)
 {
     const struct xml_element *first = xml_first(answer, "Error")
@@ -102,6 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (answer) {
         read_group(answer);
         read_others(answer);
+        read_rights(answer);
     }
     judge_error(statuses[size > 0 ? bytes[0] % COUNT_OF(statuses) : 0], size > 0 && bytes[0] >= 128,
                 answer);

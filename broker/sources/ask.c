@@ -8,6 +8,7 @@
 #include "broker/sources/ask.h"
 
 #include "base/log.h"
+#include "base/secret.h"
 #include "base/text.h"
 
 #include <string.h>
@@ -24,10 +25,7 @@ static void ask_now(void *context);
 
 static void forget_access(struct source_ask *ask)
 {
-    if (ask->bearer)
-        explicit_bzero(ask->bearer, strlen(ask->bearer));
-    mem_free(ask->bearer);
-    ask->bearer = NULL;
+    secret_free(steal(&ask->bearer));
     aws_keys_clear(&ask->keys);
     ask->has_word = false;
 }

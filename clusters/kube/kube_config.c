@@ -8,6 +8,7 @@
 #include "base/crypto.h"
 #include "base/file.h"
 #include "base/input/yaml.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "base/trust.h"
 #include "base/url.h"
@@ -355,19 +356,15 @@ static void free_pem(const char *const *pem)
 {
     char *block = NULL;
     memcpy(&block, pem, sizeof block);
-    if (block)
-        explicit_bzero(block, strlen(block));
-    mem_free(block);
+    secret_free(block);
 }
 
 void kube_config_free(struct kube_config *config)
 {
     if (!config)
         return;
-    if (config->token)
-        explicit_bzero(config->token, strlen(config->token));
     mem_free(config->server);
-    mem_free(config->token);
+    secret_free(config->token);
     mem_free(config->token_file);
     kube_plugin_free(config->plugin);
     free_pem(&config->tls.ca_pem);

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/crypto.h"
 #include "base/input/json.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "base/trust.h"
 #include "clusters/kube/kube_config.h"
@@ -128,10 +129,8 @@ static char **words_take(struct words *words)
 
 static void words_free(char **list)
 {
-    for (size_t i = 0; list && list[i]; i++) {
-        explicit_bzero(list[i], strlen(list[i]));
-        mem_free(list[i]);
-    }
+    for (size_t i = 0; list && list[i]; i++)
+        secret_free(list[i]);
     mem_free(list);
 }
 

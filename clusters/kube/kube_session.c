@@ -7,6 +7,7 @@
 
 #include "base/input/json.h"
 #include "base/log.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "clusters/kube/kube_config.h"
 #include "clusters/kube/kube_error.h"
@@ -74,14 +75,12 @@ static void exchange_free(struct kube_exchange *exchange)
     if (exchange->next)
         exchange->next->previous = exchange->previous;
 
-    if (exchange->used_token)
-        explicit_bzero(exchange->used_token, strlen(exchange->used_token));
     timer_free(exchange->late);
     mem_free(exchange->url);
     mem_free(exchange->content_type);
     mem_free(exchange->body);
     mem_free(exchange->label);
-    mem_free(exchange->used_token);
+    secret_free(exchange->used_token);
     mem_free(exchange);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/input/json.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "base/world/program.h"
 #include "clusters/kube/kube_config.h"
@@ -37,14 +38,6 @@ struct kube_token {
     struct error failure;    /* of the last run; ERROR_NONE */
 };
 
-static void wipe(char **chars)
-{
-    if (*chars)
-        explicit_bzero(*chars, strlen(*chars));
-    mem_free(*chars);
-    *chars = NULL;
-}
-
 struct kube_token *kube_token_new(struct world *world, const struct kube_config *config,
                                   struct kube_login *login, kube_token_news_fn news, void *context)
 {
@@ -66,7 +59,7 @@ void kube_token_free(struct kube_token *token)
     program_cancel(token->program);
     if (token->is_asked)
         token->login->cancel(token->login);
-    wipe(&token->chars);
+    secret_free(steal(&token->chars));
     mem_free(token);
 }
 
@@ -86,7 +79,7 @@ static enum kube_token_state read_file(struct kube_token *token, struct error *e
         error_set(err, ERROR_TRANSIENT, "token: %s holds no token", token->config->token_file);
         return KUBE_TOKEN_FAILED;
     }
-    wipe(&token->chars);
+    secret_free(steal(&token->chars));
     token->chars = mem_copy_chars(file->chars);
     token->read_ms = loop_now(token->world->loop);
     return KUBE_TOKEN_READY;
@@ -140,7 +133,7 @@ static void plugin_ended(void *context, const char *output, const struct error *
         chars = kube_token_decode(credential, token->config->plugin->api_version, &expires,
                                   &token->failure);
     if (chars) {
-        wipe(&token->chars);
+        secret_free(steal(&token->chars));
         token->chars = chars;
         token->ends_ms = expires.ms == 0
                              ? INT64_MAX
@@ -160,7 +153,7 @@ static void login_ended(void *context, const char *chars, int64_t ends_ms, const
     token->read_ms = loop_now(token->world->loop);
     token->failure = err ? *err : (struct error){ 0 };
     if (chars) {
-        wipe(&token->chars);
+        secret_free(steal(&token->chars));
         token->chars = mem_copy_chars(chars);
         token->ends_ms = ends_ms;
     } else {
@@ -246,7 +239,7 @@ bool kube_token_renew(struct kube_token *token, const char *refused)
             return true; /* another has come meanwhile */
         if (is_recent)
             return false;
-        wipe(&token->chars);
+        secret_free(steal(&token->chars));
         return true;
     }
     return token->config->token_file && read_file(token, NULL) == KUBE_TOKEN_READY &&

@@ -7,6 +7,7 @@
 #include "base/input/json.h"
 #include "base/input/xml.h"
 #include "base/memory.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "providers/aws/aws_exchange.h"
 
@@ -21,9 +22,7 @@ void aws_lease_clear(struct aws_lease *lease)
 
 void aws_metadata_clear(struct aws_metadata_talk *talk)
 {
-    if (talk->session)
-        explicit_bzero(talk->session, strlen(talk->session));
-    mem_free(talk->session);
+    secret_free(talk->session);
     mem_free(talk->role);
     *talk = (struct aws_metadata_talk){ 0 };
 }
@@ -59,13 +58,6 @@ static int make_lease(const struct said_keys *said, struct aws_lease *ret_lease,
                                     mem_copy_chars(said->token) };
     *ret_lease = lease;
     return 0;
-}
-
-static void forget(char *chars)
-{
-    if (chars)
-        explicit_bzero(chars, strlen(chars));
-    mem_free(chars);
 }
 
 static int refuse(const struct http_answer *answer, const char *code, struct error *err)
@@ -168,7 +160,7 @@ int aws_answer_metadata(const struct http_answer *answer, struct aws_metadata_ta
     char *line = text_format("%.*s", (int)length, answer->body);
 
     if (!is_value(line) || (talk->step == AWS_METADATA_NAME && strpbrk(line, "/?#%"))) {
-        forget(line);
+        secret_free(line);
         return error_set(err, ERROR_CORRUPT, "the answer is no %s",
                          talk->step == AWS_METADATA_NAME ? "name of a role" : "token");
     }

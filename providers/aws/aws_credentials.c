@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/secret.h"
 #include "base/url.h"
 #include "providers/aws/aws_profile.h"
 
@@ -28,21 +29,13 @@ static const char *environment(const char *name)
     return value && value[0] ? value : NULL;
 }
 
-static void clear_secret(char **chars)
-{
-    if (*chars)
-        explicit_bzero(*chars, strlen(*chars));
-    mem_free(*chars);
-    *chars = NULL;
-}
-
 void aws_chain_clear(struct aws_chain *chain)
 {
     for (size_t i = 0; i < chain->count; i++) {
         struct aws_link *link = &chain->links[i];
 
         aws_keys_clear(&link->keys);
-        clear_secret(&link->token);
+        secret_free(steal(&link->token));
         mem_free(link->role);
         mem_free(link->session);
         mem_free(link->external_id);
@@ -70,7 +63,7 @@ char *aws_token_read(const char *path, struct error *err)
     else if (length != bytes->length)
         error_set(err, ERROR_INVALID, "%s: expected one token and nothing else", path);
     if (token[0] == '\0' || length != bytes->length)
-        clear_secret(&token);
+        secret_free(steal(&token));
     explicit_bzero(bytes->chars, bytes->length);
     return token;
 }

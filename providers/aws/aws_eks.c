@@ -7,6 +7,7 @@
 
 #include "base/crypto.h"
 #include "base/memory.h"
+#include "base/secret.h"
 #include "base/url.h"
 #include "providers/aws/aws_login.h"
 
@@ -27,13 +28,6 @@ struct eks_login {
     kube_login_fn done;
     void *context;
 };
-
-static void wipe(char *chars)
-{
-    if (chars)
-        explicit_bzero(chars, strlen(chars));
-    mem_free(chars);
-}
 
 char *aws_eks_token(const struct aws_keys *keys, const struct aws_scope *scope, const char *sts_url,
                     const char *cluster, struct error *err)
@@ -57,7 +51,7 @@ char *aws_eks_token(const struct aws_keys *keys, const struct aws_scope *scope, 
     token = text_new(TEXT_UNBOUNDED);
     text_add(token, "k8s-aws-v1.");
     crypto_add_base64url(token, url, strlen(url));
-    wipe(url);
+    secret_free(url);
     return text_take(token);
 }
 
@@ -80,7 +74,7 @@ static void on_keys(struct aws_waiter *waiter, const struct aws_keys *keys, cons
     if (left_ms > AWS_EKS_TOKEN_MS)
         left_ms = AWS_EKS_TOKEN_MS;
     login->done(login->context, token, loop_now(loop) + left_ms, token ? NULL : &why);
-    wipe(token);
+    secret_free(token);
 }
 
 static void ask(struct kube_login *base, kube_login_fn done, void *context)

@@ -6,6 +6,7 @@
 #include "providers/aws/aws_exchange.h"
 
 #include "base/memory.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "base/url.h"
 
@@ -25,10 +26,8 @@ static void add_header(struct aws_exchange *exchange, const char *name, const ch
 
 void aws_exchange_clear(struct aws_exchange *exchange)
 {
-    for (size_t i = 0; i < exchange->header_count; i++) {
-        explicit_bzero(exchange->headers[i].value, strlen(exchange->headers[i].value));
-        mem_free(exchange->headers[i].value);
-    }
+    for (size_t i = 0; i < exchange->header_count; i++)
+        secret_free(exchange->headers[i].value);
     if (exchange->body)
         explicit_bzero(exchange->body->chars, exchange->body->length);
     text_free(exchange->body);
@@ -49,8 +48,7 @@ static int add_identity(struct text *form, const struct aws_link *link, struct e
     if (!token)
         return error_context(err, "web identity");
     add_parameter(form, "WebIdentityToken", token);
-    explicit_bzero(token, strlen(token));
-    mem_free(token);
+    secret_free(token);
     return 0;
 }
 
@@ -122,8 +120,7 @@ int aws_exchange_container(const struct aws_link *link, struct aws_exchange *ret
     if (!token)
         return 0;
     add_header(ret_exchange, "Authorization", token);
-    explicit_bzero(token, strlen(token));
-    mem_free(token);
+    secret_free(token);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/crypto.h"
 #include "base/memory.h"
+#include "base/secret.h"
 #include "base/url.h"
 
 #include <ctype.h>
@@ -225,8 +226,7 @@ static void make_key(const char *secret, const struct aws_scope *scope,
     crypto_hmac_sha256(key, SHA256_SIZE, scope->region, strlen(scope->region), key);
     crypto_hmac_sha256(key, SHA256_SIZE, scope->service, strlen(scope->service), key);
     crypto_hmac_sha256(key, SHA256_SIZE, "aws4_request", strlen("aws4_request"), key);
-    explicit_bzero(seed, strlen(seed));
-    mem_free(seed);
+    secret_free(seed);
 }
 
 char *aws_sign(const struct aws_keys *keys, const struct aws_scope *scope,
@@ -312,17 +312,9 @@ char *aws_presign_url(const struct aws_keys *keys, const struct aws_scope *scope
                        strstr(authorization, "Signature=") + strlen("Signature="));
 }
 
-static void clear_secret(char **chars)
-{
-    if (*chars)
-        explicit_bzero(*chars, strlen(*chars));
-    mem_free(*chars);
-    *chars = NULL;
-}
-
 void aws_keys_clear(struct aws_keys *keys)
 {
-    clear_secret(&keys->id);
-    clear_secret(&keys->secret);
-    clear_secret(&keys->token);
+    secret_free(steal(&keys->id));
+    secret_free(steal(&keys->secret));
+    secret_free(steal(&keys->token));
 }

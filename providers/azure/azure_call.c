@@ -6,6 +6,7 @@
 #include "providers/azure/azure_call.h"
 
 #include "base/input/json.h"
+#include "base/secret.h"
 #include "base/url.h"
 #include "providers/azure/azure_errors.h"
 
@@ -22,9 +23,7 @@ static const enum http_method methods[AZURE_REQUEST_COUNT] = {
 
 static void clear_exchange(struct azure_call *call)
 {
-    if (call->used_token)
-        explicit_bzero(call->used_token, strlen(call->used_token));
-    mem_free(call->used_token);
+    secret_free(call->used_token);
     mem_free(call->url);
     mem_free(call->if_match);
     call->used_token = call->url = call->if_match = NULL;

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/secret.h"
 #include "base/trust.h"
 #include "base/url.h"
 
@@ -25,14 +26,6 @@ static const char *environment(const char *name)
     const char *value = getenv(name);
 
     return value && value[0] != '\0' ? value : NULL;
-}
-
-static void clear_secret(char **secret)
-{
-    if (*secret)
-        explicit_bzero(*secret, strlen(*secret));
-    mem_free(*secret);
-    *secret = NULL;
 }
 
 /* The one line of a file that may be renewed at any time; the caller wipes it. */
@@ -141,7 +134,7 @@ static int ask(const void *context, struct token_request *ret_request, struct er
     if (!secret)
         return -1;
     result = ask_authority(whose, name, secret, ret_request, err);
-    clear_secret(&secret);
+    secret_free(secret);
     return result;
 }
 
@@ -163,6 +156,6 @@ struct token_cache *azure_token_new(struct world *world, const struct azure_iden
 
     if (whose->client_secret && !secret)
         return NULL;
-    clear_secret(&secret);
+    secret_free(secret);
     return token_cache_new(world, &source);
 }

@@ -7,6 +7,7 @@
 
 #include "base/input/json.h"
 #include "base/memory.h"
+#include "base/secret.h"
 
 #include <string.h>
 
@@ -36,14 +37,6 @@ struct token_cache {
     int waiting;
 };
 
-static void clear_secret(char **secret)
-{
-    if (*secret)
-        explicit_bzero(*secret, strlen(*secret));
-    mem_free(*secret);
-    *secret = NULL;
-}
-
 static int64_t left_ms(const struct token_cache *cache)
 {
     return cache->access ? cache->ends_ms - loop_now(cache->world->loop) : 0;
@@ -60,7 +53,7 @@ static void deliver_to_all(struct token_cache *cache, const struct error *err)
         token_cache_forget(cache, waiter);
         waiter->ready(waiter, access, err);
     }
-    clear_secret(&access);
+    secret_free(access);
 }
 
 static void fail(struct token_cache *cache, struct error *why)
@@ -76,10 +69,10 @@ static int take(struct token_cache *cache, struct token_lease *lease, struct err
 {
     if (lease->access[0] == '\0' || strpbrk(lease->access, "\r\n") || lease->life_s <= 0 ||
         lease->life_s > LIFE_LIMIT_S) {
-        clear_secret(&lease->access);
+        secret_free(steal(&lease->access));
         return error_set(err, ERROR_CORRUPT, "the answer makes no sense");
     }
-    clear_secret(&cache->access);
+    secret_free(steal(&cache->access));
     cache->access = lease->access;
     cache->ends_ms = cache->fetch_began_ms + lease->life_s * SECOND_MS;
     cache->next_try_ms = loop_now(cache->world->loop) + RETRY_MS;
@@ -134,7 +127,7 @@ static void fetch(struct token_cache *cache)
         headers[request.header_count++] = asked.header;
     cache->fetch_began_ms = loop_now(cache->world->loop);
     cache->fetch = http_send(cache->world->http, &request, on_fetched, cache);
-    clear_secret(&asked.url);
+    secret_free(asked.url);
     if (asked.form)
         explicit_bzero(asked.form->chars, asked.form->length);
     text_free(asked.form);
@@ -170,7 +163,7 @@ void token_cache_free(struct token_cache *cache)
         return;
     http_cancel(cache->world->http, cache->fetch);
     timer_free(cache->deliver);
-    clear_secret(&cache->access);
+    secret_free(steal(&cache->access));
     mem_free(cache);
 }
 
@@ -203,7 +196,7 @@ void token_cache_forget(struct token_cache *cache, struct token_waiter *waiter)
 void token_cache_reject(struct token_cache *cache, const char *refused)
 {
     if (text_equal(cache->access, refused))
-        clear_secret(&cache->access);
+        secret_free(steal(&cache->access));
 }
 
 static int refused(const struct http_answer *answer, const json_t *body, struct error *err)

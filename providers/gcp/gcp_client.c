@@ -7,6 +7,7 @@
 
 #include "base/input/json.h"
 #include "base/memory.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "providers/gcp/gcp_errors.h"
 
@@ -86,9 +87,7 @@ static void end_call(struct gcp_call *call)
     gcp_token_forget(client->token, &call->waiter);
     http_cancel(client->world->http, call->exchange);
     timer_free(call->late);
-    if (call->used_token)
-        explicit_bzero(call->used_token, strlen(call->used_token));
-    mem_free(call->used_token);
+    secret_free(call->used_token);
     mem_free(call->url);
     mem_free(call->body);
 }

@@ -7,6 +7,7 @@
 
 #include "base/input/json.h"
 #include "base/memory.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "base/trust.h"
 #include "base/world/http.h"
@@ -66,23 +67,15 @@ static char **field_of(struct gcp_credentials *credentials, size_t offset)
     return (char **)(void *)((char *)credentials + offset);
 }
 
-static void clear_secret(char **chars)
-{
-    if (*chars)
-        explicit_bzero(*chars, strlen(*chars));
-    mem_free(*chars);
-    *chars = NULL;
-}
-
 void gcp_credentials_clear(struct gcp_credentials *credentials)
 {
     for (size_t i = 0; i < COUNT_OF(members); i++)
-        clear_secret(field_of(credentials, members[i].offset));
+        secret_free(steal(field_of(credentials, members[i].offset)));
     for (size_t i = 0; i < GCP_SUBJECT_HEADERS; i++) {
-        clear_secret(&credentials->subject_headers[i].name);
-        clear_secret(&credentials->subject_headers[i].value);
+        secret_free(steal(&credentials->subject_headers[i].name));
+        secret_free(steal(&credentials->subject_headers[i].value));
     }
-    clear_secret(&credentials->subject_field);
+    secret_free(steal(&credentials->subject_field));
     *credentials = (struct gcp_credentials){ 0 };
 }
 

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/input/json.h"
 #include "base/memory.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "base/url.h"
 
@@ -26,13 +27,6 @@ enum {
 static const char SCOPE[] = "https://www.googleapis.com/auth/cloud-platform";
 static const char FORM_TYPE[] = "application/x-www-form-urlencoded";
 
-static void free_secret(char *chars)
-{
-    if (chars)
-        explicit_bzero(chars, strlen(chars));
-    mem_free(chars);
-}
-
 void gcp_talk_begin(const struct gcp_credentials *credentials, struct gcp_talk *ret_talk)
 {
     *ret_talk = (struct gcp_talk){
@@ -42,7 +36,7 @@ void gcp_talk_begin(const struct gcp_credentials *credentials, struct gcp_talk *
 
 void gcp_talk_clear(struct gcp_talk *talk)
 {
-    free_secret(talk->carried);
+    secret_free(talk->carried);
     *talk = (struct gcp_talk){ 0 };
 }
 
@@ -67,7 +61,7 @@ static void add_header(struct gcp_exchange *exchange, const char *name, const ch
 void gcp_exchange_clear(struct gcp_exchange *exchange)
 {
     for (size_t i = 0; i < exchange->header_count; i++)
-        free_secret(exchange->headers[i].value);
+        secret_free(exchange->headers[i].value);
     if (exchange->body)
         explicit_bzero(exchange->body->chars, exchange->body->length);
     text_free(exchange->body);
@@ -171,7 +165,7 @@ static int write_federation(const struct gcp_credentials *credentials, const str
     add_field(form, "scope", SCOPE);
     add_field(form, "subject_token_type", credentials->subject_type);
     add_field(form, "subject_token", subject);
-    free_secret(subject);
+    secret_free(subject);
     return 0;
 }
 
@@ -189,7 +183,7 @@ static void write_impersonation(const struct gcp_credentials *credentials,
     text_add(exchange->body, "%s", chars);
     add_header(exchange, "Content-Type", "application/json");
     add_header(exchange, "Authorization", bearer);
-    free_secret(bearer);
+    secret_free(bearer);
 }
 
 static void write_subject(const struct gcp_credentials *credentials, struct gcp_exchange *exchange)
@@ -296,7 +290,7 @@ static int read_impersonated(const json_t *body, struct wall_time now, const cha
 /* The next step gets the token that this one brought. */
 static void carry(struct gcp_talk *talk, char *token)
 {
-    free_secret(talk->carried);
+    secret_free(talk->carried);
     talk->carried = token;
     talk->step++;
 }

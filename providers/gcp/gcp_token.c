@@ -6,6 +6,7 @@
  */
 #include "providers/gcp/gcp_token.h"
 
+#include "base/secret.h"
 #include "base/text.h"
 #include "providers/gcp/gcp_exchange.h"
 
@@ -45,9 +46,7 @@ static int64_t left_ms(const struct gcp_token *token)
 
 static void set_access(struct gcp_token *token, const char *access)
 {
-    if (token->access)
-        explicit_bzero(token->access, strlen(token->access));
-    mem_free(token->access);
+    secret_free(token->access);
     token->access = mem_copy_chars(access);
 }
 
@@ -78,8 +77,7 @@ static void fail(struct gcp_token *token, const struct error *err)
 static void take(struct gcp_token *token, struct gcp_grant *grant)
 {
     set_access(token, grant->access);
-    explicit_bzero(grant->access, strlen(grant->access));
-    mem_free(grant->access);
+    secret_free(grant->access);
     token->ends_ms = token->asked_ms + grant->life_ms;
     token->next_try_ms = loop_now(token->world->loop) + RETRY_MS;
     gcp_talk_clear(&token->talk);

@@ -6,6 +6,7 @@
 #include "providers/oci/oci_profile.h"
 
 #include "base/memory.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "base/trust.h"
 
@@ -56,19 +57,11 @@ static void wipe(struct text *text)
     text_free(text);
 }
 
-static void clear_secret(char **chars)
-{
-    if (*chars)
-        explicit_bzero(*chars, strlen(*chars));
-    mem_free(*chars);
-    *chars = NULL;
-}
-
 void oci_profile_clear(struct oci_profile *profile)
 {
-    clear_secret(&profile->key_id);
-    clear_secret(&profile->key_pem);
-    clear_secret(&profile->region);
+    secret_free(steal(&profile->key_id));
+    secret_free(steal(&profile->key_pem));
+    secret_free(steal(&profile->region));
 }
 
 static struct piece trim(const char *chars, size_t length)

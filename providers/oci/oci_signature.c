@@ -7,6 +7,7 @@
 
 #include "base/crypto.h"
 #include "base/memory.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "base/url.h"
 
@@ -27,10 +28,8 @@ static void add(struct oci_headers *headers, const char *name, char *value)
 
 void oci_headers_clear(struct oci_headers *headers)
 {
-    for (size_t i = 0; i < headers->count; i++) {
-        explicit_bzero(headers->items[i].value, strlen(headers->items[i].value));
-        mem_free(headers->items[i].value);
-    }
+    for (size_t i = 0; i < headers->count; i++)
+        secret_free(headers->items[i].value);
     *headers = (struct oci_headers){ 0 };
 }
 

@@ -22,13 +22,8 @@ enum {
 static int check_settings(const void *object, const char **ret_key, struct error *err)
 {
     const struct source_settings *settings = object;
-    const struct aws_account account = {
-        .region = settings->region,
-        .role = settings->role,
-        .external_id = settings->external_id,
-    };
 
-    return aws_account_check(&account, ret_key, err);
+    return aws_account_check(&settings->account, ret_key, err);
 }
 
 static int cloudwatch_check(const struct source *source, const struct source_span *span,
@@ -88,7 +83,7 @@ static int sign(const struct source_settings *settings, const struct source_acce
                 struct source_request *request, struct error *err)
 {
     const struct aws_keys *keys = access->keys;
-    const struct aws_scope scope = { settings->region, "monitoring", access->now };
+    const struct aws_scope scope = { settings->account.region, "monitoring", access->now };
     struct http_header headers[SOURCE_HEADERS_MAX];
     char time[AWS_TIME_SIZE];
 
@@ -120,13 +115,13 @@ static int cloudwatch_write(const struct source *source, const struct source_par
 {
     const struct source_settings *settings = source->settings;
     owned(chars) char *body = make_body(settings, part);
-    const char *domain = text_starts_with(settings->region, "cn-") ? "amazonaws.com.cn"
-                                                                   : "amazonaws.com";
+    const char *domain = text_starts_with(settings->account.region, "cn-") ? "amazonaws.com.cn"
+                                                                           : "amazonaws.com";
 
     request->method = HTTP_POST;
     request->url = settings->endpoint
                        ? mem_copy_chars(settings->endpoint)
-                       : text_format("https://monitoring.%s.%s/", settings->region, domain);
+                       : text_format("https://monitoring.%s.%s/", settings->account.region, domain);
     request->body = text_new(TEXT_UNBOUNDED);
     text_add(request->body, "%s", body);
     source_request_header(request, "Content-Type", "", "application/x-amz-json-1.0");
@@ -276,13 +271,7 @@ static int cloudwatch_read(const struct source *source, struct source_part *part
 
 static const struct setting own_settings[] = {
     SOURCE_SETTING(endpoint, SETTING_URL, "", SOURCE_ENDPOINT_HELP),
-    SOURCE_SETTING(region, SETTING_TEXT, NULL, "us-east-1"),
-    SOURCE_SETTING(profile, SETTING_TEXT, "",
-                   "profile of the shared files; absent: the environment, a web identity, "
-                   "`default`, the container's agent, the metadata server"),
-    SOURCE_SETTING(role, SETTING_TEXT, "", "ARN of a role that is assumed with those keys"),
-    SOURCE_SETTING(external_id, SETTING_TEXT, "", "external ID that the role requires"),
-    SOURCE_SETTING(credentials, SETTING_PATH, "", "path of the shared credentials file"),
+    AWS_ACCOUNT_SETTINGS(struct source_settings, account),
     SOURCE_SETTING(namespace, SETTING_TEXT, "AWS/SQS", ""),
     SOURCE_SETTING(metric, SETTING_TEXT, "NumberOfMessagesSent",
                    "its sum over each minute is the arrivals"),

@@ -6,6 +6,7 @@
 #include "broker/sources/source.h"
 
 #include "base/file.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "broker/sources/ask.h"
 
@@ -40,17 +41,8 @@ static int open_parts(struct source *source, struct error *err)
         if (!source->google)
             return -1;
     }
-    if (source->kind->is_aws) {
-        const struct aws_account account = {
-            .credentials = settings->credentials,
-            .profile = settings->profile,
-            .region = settings->region,
-            .role = settings->role,
-            .external_id = settings->external_id,
-        };
-
-        source->aws = aws_login_new(source->world, &account);
-    }
+    if (source->kind->is_aws)
+        source->aws = aws_login_new(source->world, &settings->account);
     return 0;
 }
 
@@ -118,12 +110,8 @@ void source_request_header(struct source_request *request, const char *name, con
 /* The values may be secrets. */
 void source_request_clear(struct source_request *request)
 {
-    for (size_t i = 0; i < request->header_count; i++) {
-        char *value = request->headers[i].value;
-
-        explicit_bzero(value, strlen(value));
-        mem_free(value);
-    }
+    for (size_t i = 0; i < request->header_count; i++)
+        secret_free(request->headers[i].value);
     mem_free(request->url);
     text_free(request->body);
     *request = (struct source_request){ 0 };

@@ -16,6 +16,7 @@
 #include "base/input/settings.h"
 #include "base/timestamp.h"
 #include "base/world/world.h"
+#include "providers/aws/aws_credentials.h"
 #include "windows/demand/demand.h"
 #include "windows/servers/service_shape.h"
 
@@ -35,12 +36,9 @@ struct source_settings {
     const char *credentials;
     const char *tenant;
     const char *query;
-    const char *region;
-    const char *profile;
-    const char *role;
-    const char *external_id;
     const char *metadata;
     const char *project;
+    struct aws_account account;
     const char *namespace;
     const char *metric;
     const char *dimension;

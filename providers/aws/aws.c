@@ -113,19 +113,7 @@ static int check_pool(const void *object, const char **ret_key, struct error *er
 }
 
 static const struct setting account_settings[] = {
-    { "region", SETTING_TEXT, offsetof(struct aws_settings, whose.region), NULL, 0, 0,
-      "region, such as us-east-1" },
-    { "profile", SETTING_TEXT, offsetof(struct aws_settings, whose.profile), "", 0, 0,
-      "profile of the shared files; absent: the environment, a web identity, `default`, the "
-      "container's agent, the metadata server" },
-    { "role", SETTING_TEXT, offsetof(struct aws_settings, whose.role), "", 0, 0,
-      "ARN of a role that is assumed with those keys" },
-    { "external_id", SETTING_TEXT, offsetof(struct aws_settings, whose.external_id), "", 0, 0,
-      "external ID that the role requires" },
-    { "credentials", SETTING_PATH, offsetof(struct aws_settings, whose.credentials), "", 0, 0,
-      "path of the shared credentials file" },
-    { "sts_endpoint", SETTING_URL, offsetof(struct aws_settings, whose.sts_endpoint), "", 0, 0,
-      "URL of the token service; absent: $AWS_ENDPOINT_URL_STS, or the cloud's own" },
+    AWS_ACCOUNT_SETTINGS(struct aws_settings, whose),
     { "autoscaling_endpoint", SETTING_URL, offsetof(struct aws_settings, autoscaling_endpoint), "",
       0, 0, "URL of Auto Scaling; absent: the cloud's own" },
     { "ec2_endpoint", SETTING_URL, offsetof(struct aws_settings, ec2_endpoint), "", 0, 0,

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/input/settings.h"
 #include "providers/aws/aws_signature.h"
 
 /* Texts that are not set are NULL. */
@@ -21,6 +22,26 @@ struct aws_account {
     const char *external_id;  /* that the role asks for */
     const char *sts_endpoint; /* NULL: $AWS_ENDPOINT_URL_STS, the region's own */
 };
+
+/* The rows of a table of settings that fill the struct aws_account `member` of `object`. */
+#define AWS_ACCOUNT_SETTING(key, type, object, member, otherwise, help)                            \
+    {                                                                                              \
+#key, type, offsetof(object, member.key), otherwise, 0, 0, help                            \
+    }
+#define AWS_ACCOUNT_SETTINGS(object, member)                                                       \
+    AWS_ACCOUNT_SETTING(region, SETTING_TEXT, object, member, NULL, "region, such as us-east-1"),  \
+        AWS_ACCOUNT_SETTING(profile, SETTING_TEXT, object, member, "",                             \
+                            "profile of the shared files; absent: the environment, a web "         \
+                            "identity, `default`, the container's agent, the metadata server"),    \
+        AWS_ACCOUNT_SETTING(role, SETTING_TEXT, object, member, "",                                \
+                            "ARN of a role that is assumed with those keys"),                      \
+        AWS_ACCOUNT_SETTING(external_id, SETTING_TEXT, object, member, "",                         \
+                            "external ID that the role requires"),                                 \
+        AWS_ACCOUNT_SETTING(credentials, SETTING_PATH, object, member, "",                         \
+                            "path of the shared credentials file"),                                \
+        AWS_ACCOUNT_SETTING(sts_endpoint, SETTING_URL, object, member, "",                         \
+                            "URL of the token service; absent: $AWS_ENDPOINT_URL_STS, or the "     \
+                            "cloud's own")
 
 enum { AWS_ACCOUNT_SIZE = 12 + 1 };
 

@@ -24,7 +24,7 @@
 static const struct source_settings plain = {
     .name = "aws",
     .kind = "cloudwatch",
-    .region = "us-east-1",
+    .account = { .region = "us-east-1" },
 };
 static const struct source_queue chat = { "chat", { [DEMAND_LOW] = "jobs-a" } };
 
@@ -261,8 +261,8 @@ static void keys_come_from_the_profile_that_is_named(void **state)
         struct source_settings settings = plain;
         struct source_bench bench;
 
-        settings.credentials = path;
-        settings.profile = cases[i].profile;
+        settings.account.credentials = path;
+        settings.account.profile = cases[i].profile;
         bench_open(&bench, &settings, steps, 1);
         bench_fetch(&bench, &chat, 1, 1);
         if (cases[i].id) {
@@ -277,6 +277,7 @@ static void keys_come_from_the_profile_that_is_named(void **state)
     }
 }
 
+#define OTHER_STS "https://sts.example.com/"
 #define STS "https://sts.us-east-1.amazonaws.com/"
 #define LENT(id)                                                                                   \
     "<R><S><Credentials><AccessKeyId>" id                                                          \
@@ -301,13 +302,32 @@ static void keys_that_end_within_a_fetch_are_replaced(void **state)
     struct source_bench bench;
 
     (void)state;
-    with_role.role = "arn:aws:iam::1:role/r";
+    with_role.account.role = "arn:aws:iam::1:role/r";
     bench_open(&bench, &with_role, steps, COUNT_OF(steps));
     bench_fetch(&bench, &chat, 1, 2);
     if (!bench.demand)
         fail_msg("%s", bench.err.text);
     expect_counts(&bench.demand->series[0], DEMAND_LOW, "3 4");
     assert_non_null(strstr(bench.script->authorization, "Credential=TWO/"));
+    bench_close(&bench);
+}
+
+static void keys_are_lent_where_the_settings_say(void **state)
+{
+    struct script_step steps[] = { lend(LENT("ONE")),
+                                   answer(200, LAST("Complete", "1794787200", "3")) };
+    struct source_settings with_role = plain;
+    struct source_bench bench;
+
+    (void)state;
+    steps[0].url = OTHER_STS;
+    with_role.account.role = "arn:aws:iam::1:role/r";
+    with_role.account.sts_endpoint = OTHER_STS;
+    bench_open(&bench, &with_role, steps, COUNT_OF(steps));
+    bench_fetch(&bench, &chat, 1, 1);
+    if (!bench.demand)
+        fail_msg("%s", bench.err.text);
+    expect_counts(&bench.demand->series[0], DEMAND_LOW, "3");
     bench_close(&bench);
 }
 
@@ -323,7 +343,7 @@ static void keys_that_cannot_be_had_end_the_fetch(void **state)
     struct source_bench bench;
 
     (void)state;
-    with_role.role = "arn:aws:iam::1:role/r";
+    with_role.account.role = "arn:aws:iam::1:role/r";
     bench_open(&bench, &with_role, &step, 1);
     bench_fetch(&bench, &chat, 1, 2);
     assert_int_equal(bench.err.kind, ERROR_DENIED);
@@ -597,6 +617,7 @@ int main(void)
         cmocka_unit_test(minutes_are_kept_for_fifteen_days),
         cmocka_unit_test(keys_come_from_the_profile_that_is_named),
         cmocka_unit_test(keys_that_end_within_a_fetch_are_replaced),
+        cmocka_unit_test(keys_are_lent_where_the_settings_say),
         cmocka_unit_test(keys_that_cannot_be_had_end_the_fetch),
         cmocka_unit_test(a_wrong_clock_is_corrected),
         cmocka_unit_test(a_week_of_minutes_goes_ten_queues_a_page),

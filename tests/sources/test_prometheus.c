@@ -336,7 +336,8 @@ static void settings_that_cannot_work_are_refused_at_once(void **state)
         { { .name = "m", .kind = "prometheus", .endpoint = "http://127.0.0.1", .ca = "/nowhere" },
           "/nowhere" },
         { { .name = "m", .kind = "monitoring" }, "has no project" },
-        { { .name = "m", .kind = "cloudwatch", .region = "us east" }, "expected a region" },
+        { { .name = "m", .kind = "cloudwatch", .account = { .region = "us east" } },
+          "expected a region" },
     };
 
     (void)state;

@@ -144,14 +144,16 @@ static void azure_set_zone(struct pool_address *pool, const char *zone)
     ((struct azure_place *)(void *)pool)->zone = zone;
 }
 
-static void azure_print_place(const struct provider_account *account,
+/* Names of resource groups are a subscription's own. */
+static void azure_print_place(const struct provider_account *given,
                               const struct pool_address *address, struct text *out)
 {
+    const struct azure_account *account = (const struct azure_account *)(const void *)given;
     const struct azure_place *place = azure_place_of(address);
 
-    (void)account;
-    text_add(out, "agent pool %s of managed cluster %s in resource group %s", place->agent_pool,
-             place->managed_cluster, place->resource_group);
+    text_add(out, "agent pool %s of managed cluster %s in resource group %s of subscription %s",
+             place->agent_pool, place->managed_cluster, place->resource_group,
+             account->subscription);
 }
 
 static void azure_close(struct provider *provider)

@@ -21,15 +21,19 @@ static void capi_set_zone(struct pool_address *pool, const char *zone)
     ((struct capi_pool *)(void *)pool)->zone = zone;
 }
 
-static void capi_print_place(const struct provider_account *account,
+/* Namespaces are a management cluster's own.  Which cluster a kubeconfig names is not known before
+   the file is read. */
+static void capi_print_place(const struct provider_account *given,
                              const struct pool_address *address, struct text *out)
 {
+    const struct capi_account *account = (const struct capi_account *)(const void *)given;
     const struct capi_pool *pool = capi_pool_of(address);
 
-    (void)account;
-    text_add(out, "%s %s of namespace %s",
+    text_add(out, "%s %s of namespace %s by kubeconfig %s",
              pool->machine_pool ? "machine pool" : "machine deployment",
-             pool->machine_pool ?: pool->machine_deployment, pool->namespace);
+             pool->machine_pool ?: pool->machine_deployment, pool->namespace, account->kubeconfig);
+    if (account->context)
+        text_add(out, ", context %s", account->context);
 }
 
 /* A provider ID is that of the cloud below: it does not name the Machine. */

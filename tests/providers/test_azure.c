@@ -359,6 +359,22 @@ static void a_callback_may_close_the_provider(void **state)
     bench_close(&bench);
 }
 
+/* Two subscriptions may have resource groups, clusters and pools of the same names. */
+static void a_place_is_of_a_subscription(void **state)
+{
+    static const struct azure_account owner = { .subscription = "s-1" };
+    static const struct azure_place pool = { .resource_group = "r",
+                                             .managed_cluster = "c",
+                                             .agent_pool = "p" };
+    owned(chars) char *place = provider_place(
+        &azure_kind, (const struct provider_account *)(const void *)&owner,
+        (const struct pool_address *)(const void *)&pool);
+
+    (void)state;
+    assert_string_equal(
+        place, "agent pool p of managed cluster c in resource group r of subscription s-1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +390,7 @@ int main(void)
         cmocka_unit_test(a_look_at_one_machine),
         cmocka_unit_test(a_refused_token_is_replaced_once),
         cmocka_unit_test(a_callback_may_close_the_provider),
+        cmocka_unit_test(a_place_is_of_a_subscription),
     };
 
     log_setup(LOG_SILENT, LOG_FORM_TEXT);

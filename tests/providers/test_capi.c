@@ -472,6 +472,32 @@ static void it_may_be_closed_at_any_time(void **state)
     }
 }
 
+/* Two management clusters may have deployments of the same names. */
+static void a_place_is_of_a_management_cluster(void **state)
+{
+    static const struct {
+        struct capi_account account;
+        struct capi_pool pool;
+        const char *place;
+    } rows[] = {
+        { { .kubeconfig = "/k" },
+          { .namespace = "n", .machine_deployment = "m" },
+          "machine deployment m of namespace n by kubeconfig /k" },
+        { { .kubeconfig = "/k", .context = "c" },
+          { .namespace = "n", .machine_pool = "m" },
+          "machine pool m of namespace n by kubeconfig /k, context c" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(chars) char *place = provider_place(
+            &capi_kind, (const struct provider_account *)(const void *)&rows[i].account,
+            (const struct pool_address *)(const void *)&rows[i].pool);
+
+        assert_string_equal(place, rows[i].place);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +516,7 @@ int main(void)
         cmocka_unit_test(a_stockout_shows_in_the_list),
         cmocka_unit_test(one_is_read_by_its_name),
         cmocka_unit_test(it_may_be_closed_at_any_time),
+        cmocka_unit_test(a_place_is_of_a_management_cluster),
     };
     log_setup(LOG_SILENT, LOG_FORM_TEXT);
     return cmocka_run_group_tests(tests, NULL, NULL);

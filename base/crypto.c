@@ -191,7 +191,12 @@ static int no_password(char *out, int size, int is_writing, void *context)
     return -1;
 }
 
-static EVP_PKEY *read_key(const char *pem, struct error *err)
+struct crypto_key {
+    EVP_PKEY *key;
+    unsigned char pem[SHA256_SIZE]; /* the hash of what it was read from */
+};
+
+static EVP_PKEY *parse_key(const char *pem, struct error *err)
 {
     owned(bio) BIO *bio = BIO_new_mem_buf(pem, -1);
     owned(pkey) EVP_PKEY *key = NULL;
@@ -208,20 +213,41 @@ static EVP_PKEY *read_key(const char *pem, struct error *err)
     return NULL;
 }
 
-int crypto_sign_rs256(const char *key_pem, const void *bytes, size_t size, struct text *out,
-                      struct error *err)
+int crypto_key_read(struct crypto_key **key, const char *pem, struct error *err)
 {
-    owned(pkey) EVP_PKEY *key = read_key(key_pem, err);
-    owned(digest) EVP_MD_CTX *digest = EVP_MD_CTX_new();
-    owned(chars) char *signature = NULL;
-    size_t length = 0;
+    unsigned char hash[SHA256_SIZE];
+    EVP_PKEY *parsed;
 
-    if (key == NULL)
+    crypto_sha256(pem, strlen(pem), hash);
+    if (*key && memcmp((*key)->pem, hash, sizeof hash) == 0)
+        return 0;
+    crypto_key_free(steal(key));
+    parsed = parse_key(pem, err);
+    if (!parsed)
         return -1;
+    *key = mem_new(sizeof **key);
+    (*key)->key = parsed;
+    memcpy((*key)->pem, hash, sizeof hash);
+    return 0;
+}
+
+void crypto_key_free(struct crypto_key *key)
+{
+    if (!key)
+        return;
+    EVP_PKEY_free(key->key);
+    mem_free(key);
+}
+
+int crypto_sign_rs256(const struct crypto_key *key, const void *bytes, size_t size,
+                      struct text *out, struct error *err)
+{
+    owned(digest) EVP_MD_CTX *digest = EVP_MD_CTX_new();
+    size_t length = (size_t)EVP_PKEY_get_size(key->key);
+    owned(chars) char *signature = mem_new(length);
+
     require(digest);
-    length = (size_t)EVP_PKEY_get_size(key);
-    signature = mem_new(length);
-    if (EVP_DigestSignInit(digest, NULL, EVP_sha256(), NULL, key) != 1 ||
+    if (EVP_DigestSignInit(digest, NULL, EVP_sha256(), NULL, key->key) != 1 ||
         EVP_DigestSign(digest, (unsigned char *)signature, &length, bytes, size) != 1) {
         ERR_clear_error();
         return error_set(err, ERROR_INVALID, "the private key cannot sign");
@@ -230,15 +256,14 @@ int crypto_sign_rs256(const char *key_pem, const void *bytes, size_t size, struc
     return 0;
 }
 
-bool crypto_verify_rs256(const char *key_pem, const void *bytes, size_t size, const void *signature,
-                         size_t signature_size)
+bool crypto_verify_rs256(const struct crypto_key *key, const void *bytes, size_t size,
+                         const void *signature, size_t signature_size)
 {
-    owned(pkey) EVP_PKEY *key = read_key(key_pem, NULL);
     owned(digest) EVP_MD_CTX *digest = EVP_MD_CTX_new();
     bool is_right;
 
     require(digest);
-    is_right = key && EVP_DigestVerifyInit(digest, NULL, EVP_sha256(), NULL, key) == 1 &&
+    is_right = EVP_DigestVerifyInit(digest, NULL, EVP_sha256(), NULL, key->key) == 1 &&
                EVP_DigestVerify(digest, signature, signature_size, bytes, size) == 1;
     ERR_clear_error();
     return is_right;

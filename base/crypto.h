@@ -39,10 +39,24 @@ void crypto_add_base64(struct text *out, const void *bytes, size_t size);
 struct text *crypto_decode_base64(const char *chars, struct error *err)
     __attribute__((warn_unused_result));
 
-/* RSASSA-PKCS1-v1_5 with SHA-256 by a PEM private key; appends the raw signature to `out`. */
-int crypto_sign_rs256(const char *key_pem, const void *bytes, size_t size, struct text *out,
-                      struct error *err) __attribute__((warn_unused_result));
+/* A private RSA key.  Who signs often keeps it: to read one takes longer than to sign. */
+struct crypto_key;
 
-/* Whether the signature is of these bytes, by the public half of a PEM private key. */
-bool crypto_verify_rs256(const char *key_pem, const void *bytes, size_t size, const void *signature,
-                         size_t signature_size);
+/* Reads an unencrypted PEM into *key.  A *key that was read from the same PEM stays; any other is
+   freed before (NULL: none).  After ERROR_INVALID *key is NULL. */
+int crypto_key_read(struct crypto_key **key, const char *pem, struct error *err)
+    __attribute__((warn_unused_result));
+void crypto_key_free(struct crypto_key *key);
+
+static inline void owned_crypto_key(struct crypto_key **key)
+{
+    crypto_key_free(*key);
+}
+
+/* RSASSA-PKCS1-v1_5 with SHA-256; appends the raw signature to `out`. */
+int crypto_sign_rs256(const struct crypto_key *key, const void *bytes, size_t size,
+                      struct text *out, struct error *err) __attribute__((warn_unused_result));
+
+/* Whether the signature is of these bytes, by the public half of the key. */
+bool crypto_verify_rs256(const struct crypto_key *key, const void *bytes, size_t size,
+                         const void *signature, size_t signature_size);

@@ -93,12 +93,13 @@ static int write_assertion(const struct gcp_credentials *credentials, struct wal
                                    "exp", (json_int_t)(now_s + ASSERTION_LIFE_S));
     owned(text) struct text *signed_part = text_new(4096);
     owned(text) struct text *signature = text_new(4096);
+    owned(crypto_key) struct crypto_key *key = NULL;
 
     add_part(signed_part, header);
     text_add(signed_part, ".");
     add_part(signed_part, claims);
-    if (crypto_sign_rs256(credentials->key_pem, signed_part->chars, signed_part->length, signature,
-                          err) < 0)
+    if (crypto_key_read(&key, credentials->key_pem, err) < 0 ||
+        crypto_sign_rs256(key, signed_part->chars, signed_part->length, signature, err) < 0)
         return -1;
     add_field(form, "grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer");
     text_add(form, "&assertion=%s.", signed_part->chars);

@@ -42,6 +42,7 @@ struct oci_client {
     struct world *world;
     const struct oci_account *account;
     struct oci_call *first;
+    struct crypto_key *key; /* of the profile as it was read last; NULL: none yet */
 };
 
 /* Takes it off the list, and frees what it holds but not the call itself. */
@@ -167,7 +168,8 @@ static int sign_and_send(struct oci_call *call, const struct oci_question *quest
         .at = loop_wall(client->world->loop),
     };
 
-    if (oci_sign(profile.key_id, profile.key_pem, &request, &signed_headers, err) < 0)
+    if (crypto_key_read(&client->key, profile.key_pem, err) < 0 ||
+        oci_sign(profile.key_id, client->key, &request, &signed_headers, err) < 0)
         return -1;
     for (size_t i = 0; i < signed_headers.count; i++)
         headers[count++] = (struct http_header){ signed_headers.items[i].name,
@@ -240,5 +242,6 @@ void oci_client_free(struct oci_client *client)
             call->clear(call);
         mem_free(call);
     }
+    crypto_key_free(client->key);
     mem_free(client);
 }

@@ -75,7 +75,7 @@ static const char *method_name(enum http_method method)
     return names[method];
 }
 
-int oci_sign(const char *key_id, const char *key_pem, const struct oci_request *request,
+int oci_sign(const char *key_id, const struct crypto_key *key, const struct oci_request *request,
              struct oci_headers *ret_headers, struct error *err)
 {
     bool has_body = request->method == HTTP_POST || request->method == HTTP_PUT;
@@ -101,7 +101,7 @@ int oci_sign(const char *key_id, const char *key_pem, const struct oci_request *
     }
     if (string->is_cut)
         return error_set(err, ERROR_INVALID, "the URL is too long to be signed");
-    if (crypto_sign_rs256(key_pem, string->chars, string->length, signature, err) < 0)
+    if (crypto_sign_rs256(key, string->chars, string->length, signature, err) < 0)
         return -1;
     crypto_add_base64(encoded, signature->chars, signature->length);
     add(&headers, "Authorization",

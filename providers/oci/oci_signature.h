@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/crypto.h"
 #include "base/timestamp.h"
 #include "base/world/http.h"
 
@@ -28,7 +29,7 @@ struct oci_headers {
     size_t count;
 };
 
-int oci_sign(const char *key_id, const char *key_pem, const struct oci_request *request,
+int oci_sign(const char *key_id, const struct crypto_key *key, const struct oci_request *request,
              struct oci_headers *ret_headers, struct error *err)
     __attribute__((warn_unused_result));
 void oci_headers_clear(struct oci_headers *headers);

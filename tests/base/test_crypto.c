@@ -123,21 +123,49 @@ static void signs_so_that_the_public_key_verifies(void **state)
     EVP_MD_CTX *digest = EVP_MD_CTX_new();
     owned(chars) char *pem = print_key(key, NULL);
     owned(text) struct text *signature = text_new(1024);
+    owned(crypto_key) struct crypto_key *mine = NULL;
     struct error err = { 0 };
 
     (void)state;
-    assert_int_equal(crypto_sign_rs256(pem, "message", 7, signature, &err), 0);
+    assert_int_equal(crypto_key_read(&mine, pem, &err), 0);
+    assert_int_equal(crypto_sign_rs256(mine, "message", 7, signature, &err), 0);
     assert_int_equal(signature->length, 256);
     assert_int_equal(EVP_DigestVerifyInit(digest, NULL, EVP_sha256(), NULL, key), 1);
     assert_int_equal(EVP_DigestVerify(digest, (const unsigned char *)signature->chars,
                                       signature->length, (const unsigned char *)"message", 7),
                      1);
-    assert_true(crypto_verify_rs256(pem, "message", 7, signature->chars, signature->length));
-    assert_false(crypto_verify_rs256(pem, "massage", 7, signature->chars, signature->length));
-    assert_false(crypto_verify_rs256(pem, "message", 7, signature->chars, 255));
-    assert_false(crypto_verify_rs256("", "message", 7, signature->chars, signature->length));
+    assert_true(crypto_verify_rs256(mine, "message", 7, signature->chars, signature->length));
+    assert_false(crypto_verify_rs256(mine, "massage", 7, signature->chars, signature->length));
+    assert_false(crypto_verify_rs256(mine, "message", 7, signature->chars, 255));
     EVP_MD_CTX_free(digest);
     EVP_PKEY_free(key);
+}
+
+/* A file of a key may change while the service runs. */
+static void a_key_is_kept_until_its_text_changes(void **state)
+{
+    EVP_PKEY *rsa[2] = { EVP_RSA_gen(2048), EVP_RSA_gen(2048) };
+    owned(crypto_key) struct crypto_key *key = NULL;
+    const struct crypto_key *first;
+    struct error err = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rsa); i++) {
+        owned(chars) char *pem = print_key(rsa[i], NULL);
+        owned(text) struct text *signature = text_new(1024);
+        owned(crypto_key) struct crypto_key *fresh = NULL;
+
+        assert_int_equal(crypto_key_read(&key, pem, &err), 0);
+        first = key;
+        assert_int_equal(crypto_key_read(&key, pem, &err), 0);
+        assert_ptr_equal(key, first);
+        assert_int_equal(crypto_key_read(&fresh, pem, &err), 0);
+        assert_int_equal(crypto_sign_rs256(key, "m", 1, signature, &err), 0);
+        assert_true(crypto_verify_rs256(fresh, "m", 1, signature->chars, signature->length));
+        EVP_PKEY_free(rsa[i]);
+    }
+    assert_int_equal(crypto_key_read(&key, "nonsense", &err), -1);
+    assert_null(key);
 }
 
 static void refuses_other_keys_without_asking(void **state)
@@ -146,19 +174,18 @@ static void refuses_other_keys_without_asking(void **state)
     EVP_PKEY *curve = EVP_EC_gen("P-256");
     owned(chars) char *encrypted = print_key(rsa, "password");
     owned(chars) char *elliptic = print_key(curve, NULL);
-    owned(text) struct text *signature = text_new(1024);
+    owned(crypto_key) struct crypto_key *key = NULL;
     struct error err = { 0 };
 
     (void)state;
     EVP_PKEY_free(rsa);
     EVP_PKEY_free(curve);
-    assert_int_equal(crypto_sign_rs256("nonsense", "m", 1, signature, &err), -1);
+    assert_int_equal(crypto_key_read(&key, "nonsense", &err), -1);
     assert_string_equal(err.text, "the private key is not readable (unencrypted PEM expected)");
-    assert_int_equal(crypto_sign_rs256(encrypted, "m", 1, signature, &err), -1);
+    assert_int_equal(crypto_key_read(&key, encrypted, &err), -1);
     assert_string_equal(err.text, "the private key is not readable (unencrypted PEM expected)");
-    assert_int_equal(crypto_sign_rs256(elliptic, "m", 1, signature, &err), -1);
+    assert_int_equal(crypto_key_read(&key, elliptic, &err), -1);
     assert_string_equal(err.text, "the private key is not an RSA key");
-    assert_int_equal(signature->length, 0);
 }
 
 int main(void)
@@ -170,6 +197,7 @@ int main(void)
         cmocka_unit_test(decoding_skips_line_breaks),
         cmocka_unit_test(refuses_what_no_encoder_writes),
         cmocka_unit_test(signs_so_that_the_public_key_verifies),
+        cmocka_unit_test(a_key_is_kept_until_its_text_changes),
         cmocka_unit_test(refuses_other_keys_without_asking),
     };
 

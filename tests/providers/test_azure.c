@@ -366,9 +366,9 @@ static void a_place_is_of_a_subscription(void **state)
     static const struct azure_place pool = { .resource_group = "r",
                                              .managed_cluster = "c",
                                              .agent_pool = "p" };
-    owned(chars) char *place = provider_place(
-        &azure_kind, (const struct provider_account *)(const void *)&owner,
-        (const struct pool_address *)(const void *)&pool);
+    owned(chars) char *place = provider_place(&azure_kind,
+                                              (const struct provider_account *)(const void *)&owner,
+                                              (const struct pool_address *)(const void *)&pool);
 
     (void)state;
     assert_string_equal(

@@ -35,9 +35,12 @@ static void the_signature_covers_what_it_must(void **state)
           "content-type: application/json\n"
           "content-length: 7" },
     };
-    owned(chars) char *key = oci_new_key();
+    owned(chars) char *pem = oci_new_key();
+    owned(crypto_key) struct crypto_key *key = NULL;
+    struct error wrong;
 
     (void)state;
+    assert_int_equal(crypto_key_read(&key, pem, &wrong), 0);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const struct oci_request request = {
             cases[i].method, cases[i].url, cases[i].body, { 1790000000000 }

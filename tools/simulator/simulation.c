@@ -3,6 +3,7 @@
  *
  * The simulator as a whole: made from a scenario, started in a steady state, taken down.
  */
+#include "base/crypto.h"
 #include "base/file.h"
 #include "tools/simulator/kube/deployments.h"
 #include "tools/simulator/kube/kube_devices.h"
@@ -233,6 +234,7 @@ void simulator_free(struct simulator *sim)
     map_free(sim->request_ids);
     map_free(sim->operations);
     map_free(sim->tokens);
+    crypto_key_free(sim->oci_key);
     map_free(sim->verbs);
     mem_free(sim->clusters);
     for (size_t i = 0; i < sim->reservation_count; i++)

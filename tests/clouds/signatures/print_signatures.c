@@ -91,7 +91,7 @@ static void print_aws(const json_t *request)
     puts(signature);
 }
 
-static void print_oci(const json_t *request, const char *key_pem)
+static void print_oci(const json_t *request, const struct crypto_key *key)
 {
     const char *method = text_of(request, "method");
     const struct oci_request signed_one = {
@@ -107,7 +107,7 @@ static void print_oci(const json_t *request, const char *key_pem)
     owned(json) json_t *all = json_object();
     struct error err = { 0 };
 
-    if (oci_sign(text_of(request, "key_id"), key_pem, &signed_one, &headers, &err) < 0)
+    if (oci_sign(text_of(request, "key_id"), key, &signed_one, &headers, &err) < 0)
         fail(&err);
     for (size_t i = 0; i < headers.count; i++)
         json_object_set_new(all, headers.items[i].name, json_string(headers.items[i].value));
@@ -121,12 +121,14 @@ int main(int argc, char **argv)
 {
     static char line[LINE_MOST];
     struct error err = { 0 };
-    owned(text) struct text *key = NULL;
+    owned(text) struct text *pem = NULL;
+    owned(crypto_key) struct crypto_key *key = NULL;
 
     mem_setup();
     if (argc > 2)
         return 64;
-    if (argc == 2 && !(key = file_read(argv[1], LINE_MOST, &err)))
+    if (argc == 2 && (!(pem = file_read(argv[1], LINE_MOST, &err)) ||
+                      crypto_key_read(&key, pem->chars, &err) < 0))
         fail(&err);
     while (fgets(line, sizeof line, stdin)) {
         owned(json) json_t *request = json_parse(line, strlen(line), "request", &err);
@@ -134,7 +136,7 @@ int main(int argc, char **argv)
         if (!request)
             fail(&err);
         if (key)
-            print_oci(request, key->chars);
+            print_oci(request, key);
         else if (json_at(request, "cluster"))
             print_eks(request);
         else

@@ -157,12 +157,15 @@ static const char *wrong_assertion(const struct simulator *sim, const char *asse
     owned(json) json_t *header = decode_json(assertion, header_size);
     owned(json) json_t *claims = decode_json(middle, claims_size);
     owned(text) struct text *bytes = decode_part(signature, strlen(signature));
+    owned(crypto_key) struct crypto_key *key = NULL;
+    struct error err;
 
     if (!header || !claims || !bytes || !text_equal(json_text_or(header, "alg", ""), "RS256") ||
         !is_as(truth, "private_key_id", json_text_or(header, "kid", "")))
         return "Invalid JWT: the header, the claims or the signature cannot be read";
-    if (!crypto_verify_rs256(json_text_or(truth, "private_key", ""), assertion,
-                             header_size + claims_size + 1, bytes->chars, bytes->length))
+    if (crypto_key_read(&key, json_text_or(truth, "private_key", ""), &err) < 0 ||
+        !crypto_verify_rs256(key, assertion, header_size + claims_size + 1, bytes->chars,
+                             bytes->length))
         return "Invalid JWT Signature.";
     return wrong_claim(sim, claims, truth);
 }

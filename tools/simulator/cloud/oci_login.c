@@ -207,7 +207,8 @@ bool sim_oci_is_signed(struct sim_call *call)
 
     add_lines(call, list, string);
     if (!text_equal(key_id, login.key_id) || !signature ||
-        !crypto_verify_rs256(login.key_pem, string->chars, string->length, signature->chars,
+        crypto_key_read(&call->sim->oci_key, login.key_pem, &err) < 0 ||
+        !crypto_verify_rs256(call->sim->oci_key, string->chars, string->length, signature->chars,
                              signature->length))
         return refuse(call, "the signature is wrong");
     return true;

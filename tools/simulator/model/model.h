@@ -78,8 +78,7 @@ struct kube_cluster {
     struct map *attachments;     /* name -> JSON: what the attach controller has not undone */
     struct map *claims;          /* of volumes: namespace/name -> JSON */
     struct map *namespaces;      /* name -> struct kube_namespace, of those that a client posted */
-    struct map *rules;           /* of webhooks and policies: name of the configuration -> the
-                                    object */
+    struct map *rules;           /* of webhooks and policies: name -> the configuration's object */
     struct map *objects;         /* path -> JSON of objects that are only stored */
     ARRAY(struct change) history;
     uint64_t history_floor; /* versions up to this cannot be watched from */
@@ -291,6 +290,7 @@ struct simulator {
     struct map *operations;  /* name -> struct operation, or what else a cloud keeps in a block */
     struct map *request_ids; /* requestId -> struct operation, borrowed */
     struct map *tokens;      /* token -> struct token */
+    struct crypto_key *oci_key; /* that checked the last signature of Oracle Cloud */
     uint64_t operation_count, token_count;
     struct map *verbs; /* verb -> uint64_t *, how often it was asked */
     int64_t accounted_ms;

@@ -6,10 +6,9 @@
 #include "tests/real/picture.h"
 
 #include "base/text.h"
+#include "tests/real/untouched.h"
 #include "tests/support/unit.h"
 #include "tools/simulator/model/model.h"
-
-#include <string.h>
 
 void picture_clear(struct picture *picture)
 {
@@ -17,33 +16,6 @@ void picture_clear(struct picture *picture)
         json_decref(picture->nodes[i]);
         json_decref(picture->pods[i]);
     }
-}
-
-/* What a person or we may have said of a node.  The cluster's own words (taints, annotations,
- * copies of labels) come and go by themselves. */
-static json_t *said_of(const json_t *node)
-{
-    json_t *said = json_make("{s:s, s:b, s:o, s:o, s:o}", "uid",
-                             json_text_or(node, "metadata/uid", ""), "closed",
-                             json_is_true(json_at(node, "spec/unschedulable")), "labels",
-                             json_object(), "notes", json_object(), "taints", json_array());
-    const char *key;
-    json_t *value;
-    size_t i;
-
-    json_object_foreach(json_at(node, "metadata/labels"), key, value) {
-        if (!text_starts_with(key, "beta.kubernetes.io/"))
-            json_object_set(json_object_get(said, "labels"), key, value);
-    }
-    json_object_foreach(json_at(node, "metadata/annotations"), key, value) {
-        if (strstr(key, "sluice.dev/"))
-            json_object_set(json_object_get(said, "notes"), key, value);
-    }
-    json_array_foreach(json_at(node, "spec/taints"), i, value) {
-        if (strstr(json_text_or(value, "key", ""), "sluice.dev/"))
-            json_array_append(json_object_get(said, "taints"), value);
-    }
-    return said;
 }
 
 void picture_take(struct pair *pair, struct picture *ret_picture)
@@ -59,7 +31,7 @@ void picture_take(struct pair *pair, struct picture *ret_picture)
         ret_picture->pods[at] = json_object();
         json_array_foreach(nodes, i, item) {
             json_object_set_new(ret_picture->nodes[at], json_text_or(item, "metadata/name", ""),
-                                said_of(item));
+                                untouched_of(item));
         }
         json_array_foreach(pods, i, item) {
             if (json_at(item, "spec/nodeName") && !json_at(item, "metadata/deletionTimestamp"))
@@ -67,26 +39,6 @@ void picture_take(struct pair *pair, struct picture *ret_picture)
                                 json_at(item, "spec/nodeName"));
         }
     }
-}
-
-/* Nodes that are there as they were before; fails when one of them is another. */
-static size_t count_untouched(const json_t *before, const json_t *after)
-{
-    const char *name;
-    const json_t *was, *is;
-    size_t count = 0;
-
-    json_object_foreach((json_t *)(uintptr_t)before, name, was) {
-        is = json_object_get(after, name);
-        if (is && !json_equal(was, is)) {
-            owned(chars) char *was_chars = json_print(was);
-            owned(chars) char *is_chars = json_print(is);
-
-            fail_msg("%s was %s and is %s", name, was_chars, is_chars);
-        }
-        count += is != NULL;
-    }
-    return count;
 }
 
 /* Only the pods of a node that left may be gone. */
@@ -117,8 +69,7 @@ static void check_nodes(const struct pair *pair, const struct picture *after, si
             machine = sim_machine_find(&pair->simulator->pools[p], name);
         if (!machine || machine->pool->cluster->index != at)
             fail_msg("%s has no machine there", name);
-        if (json_is_true(json_object_get(said, "closed")) || strstr(chars, "sluice.dev/leaving") ||
-            strstr(chars, "sluice.dev/starting") || strstr(chars, "sluice.dev/transfer"))
+        if (!untouched_serves(said))
             fail_msg("%s is not as a node that serves: %s", name, chars);
     }
 }
@@ -153,7 +104,7 @@ void picture_check_move(struct pair *pair, const struct picture *before)
         size_t was = json_object_size(before->nodes[at]);
 
         assert_int_equal(json_object_size(after.nodes[at]), (int)was + change);
-        assert_int_equal(count_untouched(before->nodes[at], after.nodes[at]),
+        assert_int_equal(untouched_count(before->nodes[at], after.nodes[at]),
                          at == PROD ? was : was - (size_t)pair->moving);
         check_pods(before, &after, at);
         check_nodes(pair, &after, at);

@@ -6,7 +6,6 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "base/url.h"
-#include "providers/aws/aws_machine.h"
 #include "providers/aws/aws_task.h"
 
 #include <inttypes.h>
@@ -159,32 +158,13 @@ void aws_list(struct provider *provider, const struct pool_address *pool, const 
     aws_task_ask(task, AWS_DESCRIBE_GROUPS, whole, on_list);
 }
 
-static void on_look(struct aws_task *task, const struct aws_reply *reply, const struct error *err)
-{
-    struct instance instance = { 0 };
-    struct error why = { 0 };
-    int found = 0;
-
-    if (err && err->kind != ERROR_NOT_FOUND) {
-        aws_task_fail(task, err);
-        return;
-    }
-    if (!err)
-        found = aws_machine_read(reply->xml, task->instance, &instance, &why);
-    if (found < 0)
-        aws_task_fail(task, &why);
-    else
-        aws_task_looked(task, found > 0 ? &instance : NULL);
-}
-
 void aws_look(struct provider *provider, const struct pool_address *pool, const char *instance,
               provider_look_fn done, void *context)
 {
     struct aws_task *task = aws_task_new((struct aws *)provider, pool, NULL);
-    owned(chars) char *form = url_format("&InstanceId.1=%s", instance);
 
     task->instance = mem_copy_chars(instance);
     task->looked = done;
     task->context = context;
-    aws_task_ask(task, AWS_DESCRIBE_INSTANCES, form, on_look);
+    aws_task_find(task, aws_task_looked);
 }

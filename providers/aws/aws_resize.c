@@ -70,24 +70,11 @@ static void on_terminated(struct aws_task *task, const struct aws_reply *reply,
 }
 
 /* Of an instance that is no member: whether it is gone, or was only taken out of the group. */
-static void on_stranger(struct aws_task *task, const struct aws_reply *reply,
-                        const struct error *err)
+static void on_stranger(struct aws_task *task, const struct instance *instance)
 {
-    struct instance instance = { 0 };
-    struct error why = { 0 };
-    int found = 0;
-
-    if (err && err->kind != ERROR_NOT_FOUND) {
-        aws_task_fail(task, err);
-        return;
-    }
-    if (!err)
-        found = aws_machine_read(reply->xml, task->instance, &instance, &why);
-    if (found < 0)
-        aws_task_fail(task, &why);
-    else if (found == 0)
+    if (!instance)
         fail_with(task, ERROR_NOT_FOUND, "the instance is gone");
-    else if (instance.state == INSTANCE_DELETING)
+    else if (instance->state == INSTANCE_DELETING)
         aws_task_done(task, "");
     else
         fail_with(task, ERROR_CONFLICT,
@@ -105,34 +92,14 @@ static void terminate(struct aws_task *task)
 
 /* Of an instance whose termination was sent before: what the group says of it may be old, and a
    second termination would shrink the group twice. */
-static void on_asked_before(struct aws_task *task, const struct aws_reply *reply,
-                            const struct error *err)
+static void on_asked_before(struct aws_task *task, const struct instance *instance)
 {
-    struct instance instance = { 0 };
-    struct error why = { 0 };
-    int found = 0;
-
-    if (err && err->kind != ERROR_NOT_FOUND) {
-        aws_task_fail(task, err);
-        return;
-    }
-    if (!err)
-        found = aws_machine_read(reply->xml, task->instance, &instance, &why);
-    if (found < 0)
-        aws_task_fail(task, &why);
-    else if (found == 0)
+    if (!instance)
         fail_with(task, ERROR_NOT_FOUND, "the instance is gone");
-    else if (instance.state == INSTANCE_DELETING)
+    else if (instance->state == INSTANCE_DELETING)
         aws_task_done(task, "");
     else
         terminate(task);
-}
-
-static void ask_ec2(struct aws_task *task, aws_step_fn step)
-{
-    owned(chars) char *form = url_format("&InstanceId.1=%s", task->instance);
-
-    aws_task_ask(task, AWS_DESCRIBE_INSTANCES, form, step);
 }
 
 /* false: answered */
@@ -160,11 +127,11 @@ static void on_member(struct aws_task *task, const struct aws_reply *reply, cons
     else if ((found = aws_member_read(reply->xml, task->instance, &member, &why)) < 0)
         aws_task_fail(task, &why);
     else if (found == 0)
-        ask_ec2(task, on_stranger);
+        aws_task_find(task, on_stranger);
     else if (!is_staying(task, &member))
         return;
     else if (map_get(task->aws->asked, task->instance))
-        ask_ec2(task, on_asked_before);
+        aws_task_find(task, on_asked_before);
     else
         terminate(task);
 }
@@ -181,7 +148,7 @@ static void on_read_for_remove(struct aws_task *task, const struct aws_reply *re
     }
     member = aws_group_member(&task->group, task->instance);
     if (!member) {
-        ask_ec2(task, on_stranger);
+        aws_task_find(task, on_stranger);
         return;
     }
     if (!is_staying(task, member))

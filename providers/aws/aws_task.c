@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "providers/aws/aws_machine.h"
 
 static void on_turn(struct growth_turn *turn)
 {
@@ -115,6 +116,37 @@ void aws_task_read_group(struct aws_task *task)
     owned(chars) char *form = url_format("&AutoScalingGroupNames.member.1=%s", task->pool.group);
 
     aws_task_ask(task, AWS_DESCRIBE_GROUPS, form, on_group);
+}
+
+/* A termination that was sent no longer matters once its instance is gone: IDs never come back. */
+static void on_instance(struct aws_task *task, const struct aws_reply *reply,
+                        const struct error *err)
+{
+    struct instance instance = { 0 };
+    struct error why = { 0 };
+    int found = 0;
+
+    if (err && err->kind != ERROR_NOT_FOUND) {
+        aws_task_fail(task, err);
+        return;
+    }
+    if (!err)
+        found = aws_machine_read(reply->xml, task->instance, &instance, &why);
+    if (found < 0) {
+        aws_task_fail(task, &why);
+        return;
+    }
+    if (found == 0)
+        map_remove(task->aws->asked, task->instance);
+    task->after_find(task, found > 0 ? &instance : NULL);
+}
+
+void aws_task_find(struct aws_task *task, aws_found_fn found)
+{
+    owned(chars) char *form = url_format("&InstanceId.1=%s", task->instance);
+
+    task->after_find = found;
+    aws_task_ask(task, AWS_DESCRIBE_INSTANCES, form, on_instance);
 }
 
 void aws_task_done(struct aws_task *task, const char *operation)

@@ -23,7 +23,8 @@ struct aws {
     char *sts_url;
     struct growth *growth;
     struct map *memories; /* name of a group -> struct aws_memory */
-    struct map *asked;    /* instances whose termination was sent by this process */
+    struct map *asked;    /* instances whose termination was sent by this process, until they are
+                             gone */
     struct aws_task *first;
 };
 
@@ -39,6 +40,9 @@ struct aws_memory {
 typedef void (*aws_step_fn)(struct aws_task *task, const struct aws_reply *reply,
                             const struct error *err);
 
+/* What EC2 says of an instance; NULL: it is gone. */
+typedef void (*aws_found_fn)(struct aws_task *task, const struct instance *instance);
+
 struct aws_task {
     struct growth_turn turn; /* first */
     struct aws *aws;
@@ -47,8 +51,9 @@ struct aws_task {
     struct aws_call *call;
     aws_step_fn step;
     aws_step_fn after_read; /* of a verb that first reads its group */
-    struct aws_pool pool;   /* texts are owned */
-    char *instance;         /* NULL: the verb has none */
+    aws_found_fn after_find;
+    struct aws_pool pool; /* texts are owned */
+    char *instance;       /* NULL: the verb has none */
     char *request_id;
     char *progress;
     struct aws_group group;               /* as it was read last */
@@ -76,6 +81,9 @@ void aws_task_ask(struct aws_task *task, enum aws_action action, const char *for
 /* Reads the group, then continues with task->after_read.  A group that does not exist, or is being
    deleted, is an error. */
 void aws_task_read_group(struct aws_task *task);
+
+/* Asks EC2 for the instance of the verb.  An answer that does not tell ends the task. */
+void aws_task_find(struct aws_task *task, aws_found_fn found);
 
 /* Each ends the task and frees it, before it calls the caller. */
 void aws_task_done(struct aws_task *task, const char *operation);

@@ -110,6 +110,17 @@ static inline void on_page(void *context, const struct instance_page *page, cons
     bench->shortfall = page && page->shortfall ? *page->shortfall : (struct error){ 0 };
 }
 
+static inline void on_look(void *context, const struct instance *instance, const struct error *err)
+{
+    struct bench *bench = context;
+
+    bench->calls++;
+    bench->err = err ? *err : (struct error){ 0 };
+    bench->count = instance != NULL;
+    if (instance)
+        bench->items[0] = *instance;
+}
+
 static inline enum error_kind answer_of(struct bench *bench, int more)
 {
     int before = bench->calls;
@@ -156,5 +167,11 @@ static inline enum error_kind take_away(struct bench *bench, const char *instanc
 static inline enum error_kind list(struct bench *bench)
 {
     provider_list(bench->provider, bench_address(), NULL, on_page, bench);
+    return answer_of(bench, 1);
+}
+
+static inline enum error_kind look(struct bench *bench, const char *instance)
+{
+    provider_look(bench->provider, bench_address(), instance, on_look, bench);
     return answer_of(bench, 1);
 }

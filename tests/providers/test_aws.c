@@ -3,6 +3,7 @@
  *
  * Auto Scaling groups: orders whose answers cannot be trusted, names of machines, places.
  */
+#include "providers/aws/aws_task.h"
 #include "tests/providers/aws_bench.h"
 
 /* Two orders go as one number, and its answer is lost.  Each was sent, so neither asks again: the
@@ -129,6 +130,41 @@ static void a_removal_in_doubt_asks_twice(void **state)
     assert_int_equal(take_away(&bench, "i-02"), ERROR_UNKNOWN_OUTCOME);
     assert_int_equal(take_away(&bench, "i-02"), ERROR_NONE);
     bench_close(&bench);
+}
+
+#define GONE                                                                                       \
+    ASK(EC2, 400,                                                                                  \
+        "<Response><Errors><Error><Code>InvalidInstanceID.NotFound</Code>"                         \
+        "</Error></Errors></Response>")
+#define TERMINATING                                                                                \
+    ASK(ASG, 200,                                                                                  \
+        "<R><TerminateInstanceInAutoScalingGroupResult><Activity><ActivityId>a-1</ActivityId>"     \
+        "</Activity></TerminateInstanceInAutoScalingGroupResult></R>")
+
+/* What is remembered of a removal ends with its instance, or a service of years would remember
+   each one. */
+static void a_removal_is_forgotten_with_its_instance(void **state)
+{
+    const struct script_step ends[] = { GONE, AT_EC2("terminated") };
+    const struct script_step stays[] = { AT_EC2("shutting-down"), AT_EC2("running"),
+                                         ASK(EC2, 500, "") };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(ends) + COUNT_OF(stays); i++) {
+        bool is_gone = i < COUNT_OF(ends);
+        const struct script_step steps[] = { GROUP("2", TWO), STATE, TERMINATING,
+                                             is_gone ? ends[i] : stays[i - COUNT_OF(ends)] };
+        struct bench bench;
+
+        bench_open(&bench, steps, COUNT_OF(steps));
+        const struct map *asked = ((const struct aws *)bench.provider)->asked;
+
+        assert_int_equal(take_away(&bench, "i-02"), ERROR_NONE);
+        assert_int_equal(map_count(asked), 1);
+        look(&bench, "i-02");
+        assert_int_equal(map_count(asked), is_gone ? 0 : 1);
+        bench_close(&bench);
+    }
 }
 
 /* A read changes nothing, so it never has an unknown outcome. */
@@ -388,6 +424,7 @@ int main(void)
         cmocka_unit_test(a_change_that_is_answered_in_nonsense_may_be_made),
         cmocka_unit_test(a_removal_believes_the_record_of_the_instance),
         cmocka_unit_test(a_removal_in_doubt_asks_twice),
+        cmocka_unit_test(a_removal_is_forgotten_with_its_instance),
         cmocka_unit_test(a_list_that_is_nonsense_is_no_list),
         cmocka_unit_test(a_provider_id_has_the_zone_and_the_id),
         cmocka_unit_test(an_instance_that_leaves_is_not_present),

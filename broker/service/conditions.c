@@ -37,6 +37,7 @@ static const struct kind {
     [CONDITION_VALUE_CONTESTED]     = { "value_contested",     SEVERITY_NOTE,     "" },
     [CONDITION_NODE_STRAY]          = { "node_stray",          SEVERITY_NOTE,     "" },
     [CONDITION_NODE_UNTAINTED]      = { "node_untainted",      SEVERITY_NOTE,     "" },
+    [CONDITION_NODE_EXPOSED]        = { "node_exposed",        SEVERITY_NOTE,     "" },
     [CONDITION_OBJECT_UNREADABLE]   = { "object_unreadable",   SEVERITY_NOTE,     "" },
     [CONDITION_DEVICES_UNKNOWN]     = { "devices_unknown",     SEVERITY_NOTE,     "" },
 };

@@ -216,25 +216,38 @@ static void add_guesses(const struct service *service, json_t *rows)
     }
 }
 
-/* A pool whose newest machine was not closed by our taint when it came. */
-static void add_untainted(const struct service *service, const struct config_pool *pool,
-                          json_t *rows)
+/* The transfer whose machine came to the pool last; NULL: none is known. */
+static const struct transfer *newest_to(const struct service *service,
+                                        const struct config_pool *pool)
 {
     for (size_t i = service->runner->transfers.count; i-- > 0;) {
         const struct transfer *transfer = service->runner->transfers.items[i];
 
-        if (transfer_goal(transfer) != pool ||
-            (transfer->new_node[0] == '\0' && !transfer->came_untainted))
-            continue;
-        if (transfer->came_untainted)
-            add(rows, CONDITION_NODE_UNTAINTED, pool->name, NULL,
-                text_format(
-                    "new machines of pool %s come without the taint %s, so pods land on them "
-                    "before "
-                    "all their GPUs are there: put it (NoSchedule) into the pool's node template",
-                    pool->name, SLUICE_TAINT_STARTING));
-        return;
+        if (transfer_goal(transfer) == pool &&
+            (transfer->new_node[0] != '\0' || transfer->came_untainted || transfer->stays_exposed))
+            return transfer;
     }
+    return NULL;
+}
+
+/* What is wrong with new machines of a pool, by the newest. */
+static void add_newest(const struct service *service, const struct config_pool *pool, json_t *rows)
+{
+    const struct transfer *newest = newest_to(service, pool);
+
+    if (newest && newest->came_untainted)
+        add(rows, CONDITION_NODE_UNTAINTED, pool->name, NULL,
+            text_format("new machines of pool %s come without the taint %s, so pods land on them "
+                        "before "
+                        "all their GPUs are there: put it (NoSchedule) into the pool's node "
+                        "template",
+                        pool->name, SLUICE_TAINT_STARTING));
+    if (newest && newest->stays_exposed)
+        add(rows, CONDITION_NODE_EXPOSED, pool->name, NULL,
+            text_format("the cloud refused to protect machine %s of pool %s, so another writer who "
+                        "makes the pool smaller may end it: `sluice doctor` says which permission "
+                        "is missing",
+                        newest->new_instance, pool->name));
 }
 
 /* Numbers that could not be set in a cluster, or that another controller sets. */
@@ -307,7 +320,7 @@ json_t *service_health(const struct service *service, const struct survey *surve
         add_strays(service, &service->config->clusters[i], rows);
     add_guesses(service, rows);
     for (size_t i = 0; i < service->config->pool_count; i++)
-        add_untainted(service, &service->config->pools[i], rows);
+        add_newest(service, &service->config->pools[i], rows);
     return conditions_describe(rows);
 }
 

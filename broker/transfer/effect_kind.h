@@ -71,6 +71,8 @@ extern const struct effect_kind effect_cancel;  /* the cloud takes back an order
                                                  */
 extern const struct effect_kind effect_discard; /* the cloud deletes a machine of ours that never
                                                    served */
+extern const struct effect_kind effect_protect; /* the cloud keeps our new machine when another
+                                                   writer makes the pool smaller */
 extern const struct effect_kind *const effect_machine_kinds[]; /* NULL at the end */
 
 bool effect_fits_step(const struct effect_kind *kind, int step);

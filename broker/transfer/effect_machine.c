@@ -96,6 +96,18 @@ static void discard_machine(const struct intent *intent)
     delete_machine(intent->effect, transfer_goal(transfer), transfer->new_instance);
 }
 
+static void protect_machine(const struct intent *intent)
+{
+    struct effect *effect = intent->effect;
+    const struct config_pool *goal = transfer_goal(effect->transfer);
+    const struct provider_order order = { .instance = effect->object,
+                                          .request_id = effect->request_id,
+                                          .progress = effect->progress };
+
+    provider_protect(fleet_provider(effect->runner->fleet, goal), goal->own.settings, &order,
+                     answered, effect);
+}
+
 /* The look before its intent holds no more. */
 static bool is_in_use(const struct intent *intent, struct error *err)
 {
@@ -171,6 +183,15 @@ const struct effect_kind effect_discard = {
     .is_overtaken = is_of_another,
 };
 
+const struct effect_kind effect_protect = {
+    .name = "protect",
+    .first = STEP_JOIN,
+    .last = STEP_HAND_OVER,
+    .prepare = prepare,
+    .send = protect_machine,
+    .is_overtaken = is_of_another,
+};
+
 const struct effect_kind *const effect_machine_kinds[] = {
-    &effect_remove, &effect_create, &effect_cancel, &effect_discard, NULL,
+    &effect_remove, &effect_create, &effect_cancel, &effect_discard, &effect_protect, NULL,
 };

@@ -4,7 +4,11 @@
  * Step join: from a machine that runs to a Node that may serve.  The target's side says what is
  * missing; here it is waited for, and the node let serve last.  A machine that misses the deadline
  * is discarded, with its evidence in an event, and its host goes into quarantine.
+ *
+ * Meanwhile the cloud is asked to keep the machine when another writer makes the pool smaller.  The
+ * node does not wait for that, because it serves without it, too.
  */
+#include "broker/transfer/effect.h"
 #include "broker/transfer/host.h"
 #include "broker/transfer/runner.h"
 #include "broker/transfer/side.h"
@@ -66,6 +70,44 @@ void step_give_up(struct runner *runner, struct transfer *transfer)
                       node ? node->troubles : "");
 }
 
+/* Stores once that the cloud refuses to protect the machine, or that it is protected after all. */
+static int note_exposed(struct runner *runner, struct transfer *transfer, bool is_exposed)
+{
+    struct error err;
+
+    if (transfer->stays_exposed == is_exposed)
+        return 0;
+    transfer->stays_exposed = is_exposed;
+    return runner_store(runner, transfer, is_exposed ? "stays_exposed" : "is_protected", &err);
+}
+
+/* Asks for as long as the list shows that the cloud may end the machine.  -1: the journal failed.
+ */
+static int protect(struct runner *runner, struct transfer *transfer)
+{
+    const struct config_pool *goal = transfer_goal(transfer);
+    const struct fleet_pool *pool = fleet_pool(runner->fleet, goal);
+    const struct instance *instance = map_get(pool->instances, transfer->new_instance);
+    const struct effect_target target = { .object = transfer->new_instance };
+    const struct effect *effect;
+
+    if (!provider_can_protect(fleet_provider(runner->fleet, goal)))
+        return 0;
+    if (!instance || instance->is_unlisted || instance->state != INSTANCE_RUNNING) {
+        fleet_refresh(runner->fleet, goal);
+        return 0;
+    }
+    if (!instance->is_exposed)
+        return note_exposed(runner, transfer, false);
+    effect = effect_ask(runner, transfer, &effect_protect, &target, pool->began_ms);
+    if (effect->answered_ms == 0 || effect->is_in_flight)
+        return 0;
+    if (effect->outcome == ERROR_DENIED || effect->outcome == ERROR_INVALID)
+        return note_exposed(runner, transfer, true);
+    fleet_refresh(runner->fleet, goal);
+    return 0;
+}
+
 enum verdict step_join(struct runner *runner, struct transfer *transfer)
 {
     int64_t now = loop_now(runner->world->loop);
@@ -75,6 +117,8 @@ enum verdict step_join(struct runner *runner, struct transfer *transfer)
     char duration[DURATION_TEXT_SIZE];
 
     host_ask(runner, transfer);
+    if (protect(runner, transfer) < 0)
+        return STEP_WAIT;
     if (is_on_bad_host(runner, transfer))
         return STEP_BACK;
     side->lacks(runner, transfer, missing);
@@ -105,6 +149,8 @@ enum verdict step_hand_over(struct runner *runner, struct transfer *transfer)
 {
     owned(text) struct text *missing = text_new(MISSING_MAX);
 
+    if (protect(runner, transfer) < 0)
+        return STEP_WAIT;
     side_target(runner, transfer)->lacks(runner, transfer, missing);
     if (missing->length == 0)
         return STEP_DONE;

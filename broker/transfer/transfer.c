@@ -76,6 +76,7 @@ static const struct {
     FLAG(is_discarding),
     FLAG(has_volumes),
     LATER_FLAG(came_untainted),
+    LATER_FLAG(stays_exposed),
     LATER_COUNT(redrains),
     TIME(created),
     TIME(announced),

@@ -40,6 +40,7 @@ struct transfer {
     bool is_discarding;  /* the machine of this attempt must go first */
     bool has_volumes;    /* pods with claims were asked to leave: their volumes must be detached */
     bool came_untainted; /* the new node was ready without our start-up taint */
+    bool stays_exposed;  /* the cloud refused to protect() the new machine */
     int attempt;         /* at creating the machine, from 1 */
     int redrains;        /* how often the node was uncordoned or had pods again before its
                             removal */

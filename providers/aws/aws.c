@@ -157,6 +157,7 @@ const struct provider_kind aws_kind = {
     .remove = aws_remove,
     .create = aws_create,
     .cancel = aws_cancel,
+    .protect = aws_protect,
     .look = aws_look,
     .inspect = aws_inspect,
     .actions = aws_actions,

@@ -25,6 +25,8 @@ const struct provider_action aws_actions[AWS_ACTION_COUNT] = {
                      "grow a group in one zone" },
     [AWS_SET_DESIRED] = { "SetDesiredCapacity", "autoscaling:SetDesiredCapacity", true,
                           "grow a group, and take back what did not come" },
+    [AWS_PROTECT] = { "SetInstanceProtection", "autoscaling:SetInstanceProtection", true,
+                      "keep a moved instance when another writer makes its group smaller" },
     [AWS_DESCRIBE_INSTANCES] = { "DescribeInstances", "ec2:DescribeInstances", false,
                                  "read one instance" },
     [AWS_DESCRIBE_RESERVATIONS] = { "DescribeCapacityReservations",

@@ -64,6 +64,10 @@ static const struct row rows[] = {
     /* 500, and still definite: another update is pending. */
     { "ResourceContention", NULL, ERROR_TRANSIENT, 0, NULL },
 
+    /* SetInstanceProtection, of an instance that is coming or leaves. */
+    { "ValidationError", "is not in InService or EnteringStandby", ERROR_TRANSIENT, 0, NULL },
+    { "ValidationError", "is not part of Auto Scaling group", ERROR_NOT_FOUND, 0, NULL },
+
     { "ScalingActivityInProgress", NULL, ERROR_CONFLICT, 0, NULL },
     { "ResourceInUse*", NULL, ERROR_CONFLICT, 0, NULL },
     { "InvalidRequestException", NULL, ERROR_CONFLICT, 0, NULL },

@@ -68,7 +68,9 @@ static int read_member(const struct xml_element *element, struct aws_member *mem
     member->instance.state = states[row].state;
     member->is_leaving = states[row].is_leaving;
     member->is_aside = states[row].is_aside;
-    member->is_protected = is_true(element, "ProtectedFromScaleIn");
+    member->instance.is_exposed = text_equal(state, "InService") &&
+                                  text_equal(xml_text_or(element, "ProtectedFromScaleIn", ""),
+                                             "false");
 
     /* The group is about to replace it. */
     if (member->instance.state == INSTANCE_RUNNING &&
@@ -140,6 +142,7 @@ int aws_group_read(const struct xml_element *element, struct aws_group *ret_grou
         group.reservation[0] = '\0';
     group.can_launch = xml_first(element, "LaunchTemplate") ||
                        xml_first(element, "MixedInstancesPolicy");
+    group.protects_new = is_true(element, "NewInstancesProtectedFromScaleIn");
     group.is_deleted = xml_text_or(element, "Status", "")[0] != '\0';
     read_suspended(element, &group);
     *ret_group = group;

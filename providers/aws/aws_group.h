@@ -18,7 +18,6 @@ struct aws_member {
     struct instance instance;
     bool is_leaving; /* Terminating or Terminated: it no longer counts in the size */
     bool is_aside;   /* standby, warmed, detaching: it does not count in the size either */
-    bool is_protected;
 };
 
 enum { AWS_RESERVATION_SIZE = 64 };
@@ -29,6 +28,7 @@ struct aws_group {
     ARRAY(struct aws_member) members;
     char reservation[AWS_RESERVATION_SIZE]; /* the capacity reservation that the group names; "" */
     bool can_launch;       /* made from a launch template: LaunchInstances is possible */
+    bool protects_new;     /* from scale-in */
     bool is_deleted;       /* or is being deleted */
     bool never_launches;   /* the process Launch is suspended */
     bool never_terminates; /* the process Terminate is suspended */

@@ -97,8 +97,8 @@ static bool may_run_on_demand(const struct xml_element *group, const struct aws_
 
 static bool is_unprotected(const struct xml_element *group, const struct aws_task *task)
 {
-    (void)task;
-    return !has_text(group, "NewInstancesProtectedFromScaleIn", "true");
+    (void)group;
+    return !task->group.protects_new;
 }
 
 static bool has_lifetime(const struct xml_element *group, const struct aws_task *task)
@@ -163,7 +163,8 @@ static const struct {
         "set CapacityReservationPreference to capacity-reservations-only" } },
     { is_unprotected,
       { FINDING_DOUBTFUL, "NewInstancesProtectedFromScaleIn",
-        "another writer who makes the group smaller may end an instance that was moved here",
+        "another writer who makes the group smaller may end an instance that sluice did not move, "
+        "and a moved one until sluice has protected it",
         "protect new instances from scale-in; sluice removes them all the same" } },
     { has_lifetime,
       { FINDING_WRONG, "MaxInstanceLifetime",

@@ -173,6 +173,37 @@ void aws_remove(struct provider *provider, const struct pool_address *pool,
     start(task, on_read_for_remove, done, context);
 }
 
+/* Protect: the size does not change, so it waits for no turn. */
+
+static void on_protected(struct aws_task *task, const struct aws_reply *reply,
+                         const struct error *err)
+{
+    struct error why = { 0 };
+
+    (void)reply;
+    if (!err) {
+        aws_task_done(task, "");
+        return;
+    }
+    why = *err;
+    provider_not_now(&why);
+    aws_task_fail(task, &why);
+}
+
+void aws_protect(struct provider *provider, const struct pool_address *pool,
+                 const struct provider_order *order, provider_done_fn done, void *context)
+{
+    struct aws_task *task = aws_task_new((struct aws *)provider, pool, order);
+    owned(chars) char *form = url_format("&AutoScalingGroupName=%s&InstanceIds.member.1=%s"
+                                         "&ProtectedFromScaleIn=true",
+                                         task->pool.group, task->instance);
+
+    task->turn.request_id = "";
+    task->done = done;
+    task->context = context;
+    aws_task_ask(task, AWS_PROTECT, form, on_protected);
+}
+
 /* By number: create() where LaunchInstances is no choice, and cancel(). */
 
 static void on_sized(struct aws_task *task, const struct aws_reply *reply, const struct error *err)

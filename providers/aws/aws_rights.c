@@ -27,6 +27,8 @@ static enum need need_of(const struct aws_task *task, enum aws_action action)
 {
     if (!aws_actions[action].is_mutation)
         return NOT_NEEDED;
+    if (action == AWS_PROTECT)
+        return task->group.protects_new ? NOT_NEEDED : HELPFUL;
     return action == AWS_LAUNCH ? need_of_launch(task) : NEEDED;
 }
 
@@ -117,8 +119,11 @@ static void report_decision(struct aws_task *task, const struct xml_element *ans
     } else if (need_of(task, action) == HELPFUL)
         task->found(task->context,
                     &(struct finding){ FINDING_DOUBTFUL, aws_actions[action].permission,
-                                       "the keys may not use it, so the group grows by its size "
-                                       "alone",
+                                       action == AWS_PROTECT
+                                           ? "the keys may not use it, so another writer who makes "
+                                             "the group smaller may end a moved instance"
+                                           : "the keys may not use it, so the group grows by its "
+                                             "size alone",
                                        "allow the action in the role's policy" });
     else
         aws_report_permission(task, action, false);

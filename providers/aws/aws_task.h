@@ -116,5 +116,7 @@ void aws_create(struct provider *provider, const struct pool_address *pool,
                 const struct provider_order *order, provider_done_fn done, void *context);
 void aws_cancel(struct provider *provider, const struct pool_address *pool,
                 const struct provider_order *order, provider_done_fn done, void *context);
+void aws_protect(struct provider *provider, const struct pool_address *pool,
+                 const struct provider_order *order, provider_done_fn done, void *context);
 void aws_inspect(struct provider *provider, const struct pool_address *pool, finding_fn found,
                  provider_done_fn done, void *context);

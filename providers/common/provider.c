@@ -64,6 +64,17 @@ void provider_inspect(struct provider *provider, const struct pool_address *pool
     provider->kind->inspect(provider, pool, found, done, context);
 }
 
+bool provider_can_protect(const struct provider *provider)
+{
+    return provider->kind->protect != NULL;
+}
+
+void provider_protect(struct provider *provider, const struct pool_address *pool,
+                      const struct provider_order *order, provider_done_fn done, void *context)
+{
+    provider->kind->protect(provider, pool, order, done, context);
+}
+
 bool provider_tells_host(const struct provider *provider)
 {
     return provider->kind->host != NULL;

@@ -61,6 +61,8 @@ struct instance {
     struct error trouble;  /* why the last attempt to create it failed; ERROR_NONE: it did not.
                               The cloud may still be trying. */
     bool is_unfinished;    /* its create() takes more exchanges, and waits for the next one */
+    bool is_exposed;       /* it runs, and the cloud may end it to make the pool smaller:
+                              protect() ends that.  Only of kinds that have protect(). */
     bool is_unlisted;      /* set by the fleet: the list lacks it, and its Node serves */
 };
 
@@ -186,6 +188,12 @@ struct provider_kind {
     void (*cancel)(struct provider *provider, const struct pool_address *pool,
                    const struct provider_order *order, provider_done_fn done, void *context);
 
+    /* Keeps the cloud from ending this instance (order->instance) when another writer makes the
+       pool smaller.  Repeating it is harmless, and remove() works all the same.  ERROR_NOT_FOUND:
+       it is not in the pool.  NULL: the cloud has no such choice. */
+    void (*protect)(struct provider *provider, const struct pool_address *pool,
+                    const struct provider_order *order, provider_done_fn done, void *context);
+
     /* Asks for the physical host of an instance.  NULL: this cloud does not tell it. */
     void (*host)(struct provider *provider, const struct pool_address *pool, const char *instance,
                  provider_host_fn done, void *context);
@@ -244,6 +252,10 @@ void provider_cancel(struct provider *provider, const struct pool_address *pool,
 bool provider_can_inspect(const struct provider *provider);
 void provider_inspect(struct provider *provider, const struct pool_address *pool, finding_fn found,
                       provider_done_fn done, void *context);
+/* Only where provider_can_protect(). */
+bool provider_can_protect(const struct provider *provider);
+void provider_protect(struct provider *provider, const struct pool_address *pool,
+                      const struct provider_order *order, provider_done_fn done, void *context);
 /* Only where provider_tells_host(). */
 bool provider_tells_host(const struct provider *provider);
 void provider_host(struct provider *provider, const struct pool_address *pool, const char *instance,

@@ -76,6 +76,7 @@ static void each_effect_has_its_steps(void **state)
         { &effect_create, ".......a..", false },
         { &effect_cancel, ".......a..", false },
         { &effect_discard, ".......a..", false },
+        { &effect_protect, "........jh", false },
         { &kube_effect_discard_node, ".......a..", false },
         { &kube_effect_welcome, "........jh", false },
         { &kube_effect_restore, "ahcdf.....", false },

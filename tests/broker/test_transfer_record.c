@@ -88,6 +88,7 @@ static void expect_same(const struct transfer *left, const struct transfer *righ
     assert_int_equal(left->is_discarding, right->is_discarding);
     assert_int_equal(left->has_volumes, right->has_volumes);
     assert_int_equal(left->came_untainted, right->came_untainted);
+    assert_int_equal(left->stays_exposed, right->stays_exposed);
     assert_ptr_equal(left->source, right->source);
     assert_ptr_equal(left->target, right->target);
     assert_int_equal(left->created.ms, right->created.ms);
@@ -104,7 +105,7 @@ static void expect_same(const struct transfer *left, const struct transfer *righ
 static void every_member_comes_back(void **state)
 {
     (void)state;
-    for (int flags = 0; flags < 64; flags++) {
+    for (int flags = 0; flags < 128; flags++) {
         owned(transfer) struct transfer *transfer = full_transfer();
         owned(transfer) struct transfer *again = NULL;
         owned(json) json_t *value = NULL;
@@ -115,6 +116,7 @@ static void every_member_comes_back(void **state)
         transfer->is_discarding = flags & 8;
         transfer->has_volumes = flags & 16;
         transfer->came_untainted = flags & 32;
+        transfer->stays_exposed = flags & 64;
         value = transfer_encode(transfer);
         again = decode(value);
         expect_same(transfer, again);
@@ -141,7 +143,8 @@ static void every_step_and_state_comes_back(void **state)
     }
 }
 
-static const char *const later[] = { "came_untainted", "redrains", "drain_due", "new_provider_id" };
+static const char *const later[] = { "came_untainted", "stays_exposed", "redrains", "drain_due",
+                                     "new_provider_id" };
 
 static bool is_later(const char *key)
 {

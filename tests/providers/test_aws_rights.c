@@ -18,6 +18,7 @@
     "</EvalDecision><EvalActionName>autoscaling:" action "</EvalActionName></member>"
 #define END "TerminateInstanceInAutoScalingGroup"
 #define SIZE "SetDesiredCapacity"
+#define KEEP "SetInstanceProtection"
 #define LIMITED                                                                                    \
     ASK(ASG, 200,                                                                                  \
         "<R><DescribeAutoScalingGroupsResult><AutoScalingGroups><member><AutoScalingGroupName>g"   \
@@ -36,7 +37,7 @@ static void on_finding(void *context, const struct finding *finding)
 {
     static const char *const verdicts[] = { "right", "doubtful", "wrong" };
     static const char *const heard[] = { "autoscaling:" END, "autoscaling:" SIZE,
-                                         "autoscaling:LaunchInstances",
+                                         "autoscaling:LaunchInstances", "autoscaling:" KEEP,
                                          "iam:SimulatePrincipalPolicy" };
     struct hearing *hearing = context;
 
@@ -91,16 +92,18 @@ static void answers_become_rows(void **state)
         struct script_step iam;
         const char *rows;
     } answers[] = {
-        { DECIDED(RESULT(END, "allowed", "") RESULT(SIZE, "allowed", "")),
-          "right autoscaling:" END "; right autoscaling:" SIZE
+        { DECIDED(RESULT(END, "allowed", "") RESULT(SIZE, "allowed", "")
+                      RESULT(KEEP, "allowed", "")),
+          "right autoscaling:" END "; right autoscaling:" SIZE "; right autoscaling:" KEEP
           "; right iam:SimulatePrincipalPolicy; " },
-        { DECIDED(RESULT(END, "explicitDeny", "") RESULT(SIZE, "implicitDeny", "")),
-          "wrong autoscaling:" END "; wrong autoscaling:" SIZE
+        { DECIDED(RESULT(END, "explicitDeny", "") RESULT(SIZE, "implicitDeny", "")
+                      RESULT(KEEP, "implicitDeny", "")),
+          "wrong autoscaling:" END "; wrong autoscaling:" SIZE "; doubtful autoscaling:" KEEP
           "; right iam:SimulatePrincipalPolicy; " },
 
         /* A condition on what a simulation is not told; and an answer with a part missing. */
         { DECIDED(RESULT(END, "implicitDeny", "<member>aws:SourceVpce</member>")),
-          "doubtful autoscaling:" END "; doubtful autoscaling:" SIZE
+          "doubtful autoscaling:" END "; doubtful autoscaling:" SIZE "; doubtful autoscaling:" KEEP
           "; right iam:SimulatePrincipalPolicy; " },
 
         /* IAM cannot be asked; the inspection is whole all the same. */

@@ -280,6 +280,15 @@ enum error_kind contract_cancel_once(struct contract *it, struct contract_order 
     return answer_of_order(it, order, before);
 }
 
+enum error_kind contract_protect_once(struct contract *it, struct contract_order *order)
+{
+    const struct provider_order given = made_of(order);
+    int before = it->calls;
+
+    provider_protect(it->provider, it->pool, &given, on_done, it);
+    return answer_of_order(it, order, before);
+}
+
 enum error_kind contract_list(struct contract *it)
 {
     int before = it->calls;

@@ -62,6 +62,8 @@ struct contract_kind {
     const char *size; /* of the exchange that a repeated order begins with; NULL: list */
     const char *create;
     const char *removes[2]; /* all writes of a removal, in their order */
+    const char *protect;    /* NULL: it has no such choice */
+    const char *exposes;    /* lines of world.yaml: machines that it may protect */
 
     /* For the page. */
     const char *zone;  /* what pins the zone of a new machine */
@@ -138,6 +140,7 @@ struct contract_order contract_order(int number);
 enum error_kind contract_create_once(struct contract *it, struct contract_order *order);
 enum error_kind contract_remove_once(struct contract *it, struct contract_order *order);
 enum error_kind contract_cancel_once(struct contract *it, struct contract_order *order);
+enum error_kind contract_protect_once(struct contract *it, struct contract_order *order);
 enum error_kind contract_list(struct contract *it);
 enum error_kind contract_look(struct contract *it, const char *machine);
 enum error_kind contract_inspect(struct contract *it);

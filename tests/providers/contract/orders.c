@@ -233,6 +233,74 @@ static void permissions_that_lack_change_nothing(const struct contract_kind *kin
     contract_close(&it);
 }
 
+/* The list says which machines the cloud may end by itself. */
+static size_t exposed(struct contract *it)
+{
+    size_t count = 0;
+
+    assert_int_equal(contract_list(it), ERROR_NONE);
+    for (size_t i = 0; i < it->count; i++)
+        count += it->machines[i].is_exposed;
+    return count;
+}
+
+/* Each fault of the request; the machine's own removal works all the same. */
+static void a_protected_machine_stays_when_the_pool_shrinks(const struct contract_kind *kind)
+{
+    assert_int_equal(kind->protect != NULL, kind->kind->protect != NULL);
+    for (size_t i = 0; kind->protect && i < contract_fault_count; i++) {
+        struct contract it;
+
+        print_message("      %s x%d\n", contract_faults[i].fault, contract_faults[i].times);
+        contract_open(&it, kind, 2, kind->exposes);
+        struct contract_order order = contract_order_of_removal(&it, 1);
+
+        assert_int_equal(exposed(&it), 2);
+        for (int n = 0; n < contract_faults[i].times; n++)
+            simulator_fault_next(it.simulator, contract_faults[i].fault, kind->protect);
+        assert_int_equal(contract_protect_once(&it, &order), contract_faults[i].first);
+        assert_int_equal(exposed(&it), contract_faults[i].has_effect ? 1 : 2);
+        assert_int_equal(contract_carry_out(&it, contract_protect_once, &order), ERROR_NONE);
+        assert_int_equal(contract_protect_once(&it, &order), ERROR_NONE);
+        assert_int_equal(exposed(&it), 1);
+        simulator_resize_pool(it.simulator, "pool", 1);
+        contract_expect_size(&it, 1);
+        assert_non_null(contract_find(&it, order.instance));
+        assert_int_equal(contract_carry_out(&it, contract_remove_once, &order), ERROR_NONE);
+        contract_expect_size(&it, 0);
+        contract_close(&it);
+    }
+}
+
+/* A pool that protects its new machines leaves nothing to do; a machine that comes or is gone, and
+   keys without the permission, change nothing. */
+static void what_cannot_be_protected_is_told(const struct contract_kind *kind)
+{
+    struct contract it;
+    struct contract_order order = contract_order(1), gone = contract_order(2);
+
+    if (!kind->protect)
+        return;
+    contract_open(&it, kind, 2, "");
+    assert_int_equal(exposed(&it), 0);
+    contract_close(&it);
+
+    contract_open(&it, kind, 2, kind->exposes);
+    assert_int_equal(contract_carry_out(&it, contract_create_once, &order), ERROR_NONE);
+    contract_wait(&it, 10 * SECOND_MS);
+    assert_int_equal(exposed(&it), 2); /* the new one is on its way */
+    order = contract_order_of_return(&it, 3);
+    assert_int_equal(contract_protect_once(&it, &order), ERROR_TRANSIENT);
+    contract_expect_size(&it, 3);
+    assert_int_equal(exposed(&it), 3);
+    simulator_fault_next(it.simulator, "http_403", kind->protect);
+    assert_int_equal(contract_protect_once(&it, &order), ERROR_DENIED);
+    text_copy(gone.instance, sizeof gone.instance, "i-00000000000000000");
+    assert_int_equal(contract_protect_once(&it, &gone), ERROR_NOT_FOUND);
+    assert_int_equal(exposed(&it), 3);
+    contract_close(&it);
+}
+
 static void a_safe_pool_is_told_from_a_trap(const struct contract_kind *kind)
 {
     struct contract it;
@@ -318,6 +386,9 @@ const struct contract_case contract_orders[] = {
     { "a_cancel_takes_back_one", a_cancel_takes_back_one },
     { "a_read_that_fails_is_no_list", a_read_that_fails_is_no_list },
     { "permissions_that_lack_change_nothing", permissions_that_lack_change_nothing },
+    { "a_protected_machine_stays_when_the_pool_shrinks",
+      a_protected_machine_stays_when_the_pool_shrinks },
+    { "what_cannot_be_protected_is_told", what_cannot_be_protected_is_told },
     { "a_safe_pool_is_told_from_a_trap", a_safe_pool_is_told_from_a_trap },
     { "a_pool_of_two_zones_is_told", a_pool_of_two_zones_is_told },
     { "nothing_comes_after_a_close", nothing_comes_after_a_close },

@@ -33,14 +33,15 @@ void contract_check_page(void **state)
     (void)state;
     text_add(out,
              "| kind | specific remove | atomic decrement | zone pin | grow returns identity | "
-             "grow fails fast | server idempotency | a healer makes |\n"
-             "|---|---|---|---|---|---|---|---|\n");
+             "grow fails fast | server idempotency | a healer makes | protects from scale-in |\n"
+             "|---|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < contract_kind_count; i++) {
         const struct contract_kind *kind = &contract_kinds[i];
 
-        text_add(out, "| %s | yes | %s | %s | %s | %s | %s | %s |\n", kind->name,
+        text_add(out, "| %s | yes | %s | %s | %s | %s | %s | %s | %s |\n", kind->name,
                  kind->removes[1] ? "no, two writes" : "yes", kind->zone, names[kind->names],
-                 wants[kind->want], kind->token, healings[kind->heals]);
+                 wants[kind->want], kind->token, healings[kind->heals],
+                 kind->protect ? "yes" : "no");
     }
     document_check("providers/README.md", "matrix", out->chars);
 }

@@ -67,6 +67,12 @@ const struct sim_aws_action sim_aws_actions[] = {
       { "AutoScalingGroupName", "DesiredCapacity", "HonorCooldown" },
       false },
     { SIM_AUTOSCALING,
+      "SetInstanceProtection",
+      "protect_instance",
+      sim_aws_protect,
+      { "AutoScalingGroupName", "InstanceIds.member.#", "ProtectedFromScaleIn" },
+      false },
+    { SIM_AUTOSCALING,
       "LaunchInstances",
       "launch_instances",
       sim_aws_launch,
@@ -435,9 +441,17 @@ static char *provider_id(const struct machine *machine)
     return text_format("aws:///%s/%s", machine->pool->reservation->plan->zone, machine->name);
 }
 
+/* It inherits what the group has. */
+static void made(struct simulator *sim, struct machine *machine)
+{
+    machine->is_exposed = sim_aws_has(machine->pool, sim, "unprotected");
+}
+
 const struct sim_cloud sim_aws = {
     .kind = "aws",
     .heals_with_new = true,
+    .made = made,
+    .resize = sim_aws_scale,
     .answer = answer,
     .fail = fail,
     .name_machine = name_machine,

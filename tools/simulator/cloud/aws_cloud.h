@@ -84,6 +84,8 @@ void sim_aws_describe_activities(struct sim_aws_call *aws);
 void sim_aws_terminate(struct sim_aws_call *aws);
 void sim_aws_launch(struct sim_aws_call *aws);
 void sim_aws_set_desired(struct sim_aws_call *aws);
+void sim_aws_protect(struct sim_aws_call *aws);
+void sim_aws_scale(struct simulator *sim, struct pool *pool, int wanted);
 bool sim_aws_resize(struct sim_aws_call *aws, struct pool *pool, int wanted);
 
 /* aws_machines.c */

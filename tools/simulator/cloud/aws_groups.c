@@ -71,10 +71,10 @@ void sim_aws_print_member(const struct machine *machine, struct text *out)
              "<AvailabilityZone>%s</AvailabilityZone><LifecycleState>%s</LifecycleState>"
              "<HealthStatus>Healthy</HealthStatus><LaunchTemplate><LaunchTemplateId>"
              "lt-0123456789abcdef0</LaunchTemplateId><LaunchTemplateName>%s</LaunchTemplateName>"
-             "<Version>1</Version></LaunchTemplate><ProtectedFromScaleIn>false"
+             "<Version>1</Version></LaunchTemplate><ProtectedFromScaleIn>%s"
              "</ProtectedFromScaleIn></member>",
              machine->name, reservation->machine, reservation->zone, states[machine->state],
-             machine->pool->plan->group);
+             machine->pool->plan->group, machine->is_exposed ? "false" : "true");
 }
 
 bool sim_aws_is_held(struct simulator *sim, const struct machine *machine)
@@ -92,9 +92,10 @@ static void add_member(struct simulator *sim, const struct machine *machine, str
              "<member><InstanceId>%s</InstanceId><InstanceType>%s</InstanceType>"
              "<AutoScalingGroupName>%s</AutoScalingGroupName><AvailabilityZone>%s"
              "</AvailabilityZone><LifecycleState>%s%s</LifecycleState><HealthStatus>HEALTHY"
-             "</HealthStatus><ProtectedFromScaleIn>false</ProtectedFromScaleIn></member>",
+             "</HealthStatus><ProtectedFromScaleIn>%s</ProtectedFromScaleIn></member>",
              machine->name, reservation->machine, machine->pool->plan->group, reservation->zone,
-             states[machine->state], sim_aws_is_held(sim, machine) ? ":Wait" : "");
+             states[machine->state], sim_aws_is_held(sim, machine) ? ":Wait" : "",
+             machine->is_exposed ? "false" : "true");
 }
 
 /* "a,b" as members, each within the element. */

@@ -6,6 +6,10 @@
  */
 #include "tools/simulator/cloud/aws_cloud.h"
 #include "tools/simulator/cloud/clouds.h"
+#include "tools/simulator/model/lies.h"
+
+/* Of SetInstanceProtection. */
+enum { PROTECTED_MAX = 50 };
 
 /* A LaunchInstances that was carried out, under its ClientToken. */
 struct launch {
@@ -90,6 +94,53 @@ void sim_aws_terminate(struct sim_aws_call *aws)
         sim_pool_grow(sim, machine->pool);
 }
 
+static bool is_protected(const struct machine *machine)
+{
+    return machine->state == MACHINE_RUNNING && !machine->is_exposed;
+}
+
+/* One machine less: first those that do not run yet.  If all are protected, the group wants one
+   less and keeps what it has. */
+static void scale_in(struct simulator *sim, struct pool *pool)
+{
+    struct machine *victim = NULL;
+
+    for (size_t i = 0; i < pool->machines.count; i++) {
+        struct machine *machine = pool->machines.items[i];
+
+        if (machine->state != MACHINE_STOPPING && !is_protected(machine) &&
+            (!victim || victim->state != MACHINE_QUEUED || machine->state == MACHINE_QUEUED))
+            victim = machine;
+    }
+    if (!victim) {
+        pool->target--;
+        return;
+    }
+    if (victim->state != MACHINE_QUEUED)
+        referee_delete_instance(sim, victim, "");
+    sim_machine_remove(sim, victim);
+}
+
+static int present(const struct pool *pool)
+{
+    int count = 0;
+
+    for (size_t i = 0; i < pool->machines.count; i++)
+        count += pool->machines.items[i]->state != MACHINE_STOPPING;
+    return count;
+}
+
+/* A group that has more than it wanted only wants them again. */
+void sim_aws_scale(struct simulator *sim, struct pool *pool, int wanted)
+{
+    while (pool->target < wanted && pool->target < present(pool))
+        pool->target++;
+    while (pool->target < wanted)
+        sim_pool_grow(sim, pool);
+    while (pool->target > wanted)
+        scale_in(sim, pool);
+}
+
 bool sim_aws_resize(struct sim_aws_call *aws, struct pool *pool, int wanted)
 {
     struct simulator *sim = aws->call->sim;
@@ -104,10 +155,7 @@ bool sim_aws_resize(struct sim_aws_call *aws, struct pool *pool, int wanted)
         return false;
     }
     referee_resize_pool(sim, pool, wanted);
-    while (pool->target < wanted)
-        sim_pool_grow(sim, pool);
-    while (pool->target > wanted)
-        sim_pool_shrink(sim, pool);
+    sim_aws_scale(sim, pool, wanted);
     return true;
 }
 
@@ -229,4 +277,59 @@ void sim_aws_launch(struct sim_aws_call *aws)
     text_copy(launch->instance, sizeof launch->instance, machine->name);
     map_set(sim->operations, key, launch);
     answer_launched(aws, pool, machine->name, TROUBLE_NONE);
+}
+
+/* The machine, if it may be protected; NULL: answered. */
+static struct machine *find_in_service(struct sim_aws_call *aws, struct pool *pool, const char *id)
+{
+    struct machine *machine = sim_machine_find(pool, id);
+
+    if (!machine || machine->state == MACHINE_QUEUED ||
+        (machine->state == MACHINE_STOPPING && !machine->has_slot))
+        sim_aws_error(aws, 400, "ValidationError",
+                      "The instance %s is not part of Auto Scaling group %s.", id,
+                      pool->plan->group);
+    else if (machine->state != MACHINE_RUNNING)
+        sim_aws_error(aws, 400, "ValidationError",
+                      "The instance %s is not in InService or EnteringStandby or Standby.", id);
+    else
+        return machine;
+    return NULL;
+}
+
+/* All or none. */
+void sim_aws_protect(struct sim_aws_call *aws)
+{
+    struct simulator *sim = aws->call->sim;
+    struct pool *pool = sim_aws_pool(aws);
+    struct machine *machines[PROTECTED_MAX];
+    size_t count = 0;
+    bool is_wanted = false;
+
+    if (!pool || !read_boolean(aws, "ProtectedFromScaleIn", &is_wanted))
+        return;
+    for (;; count++) {
+        owned(chars) char *field = text_format("InstanceIds.member.%zu", count + 1);
+        owned(chars) char *id = sim_aws_field(aws, field);
+
+        if (!id)
+            break;
+        if (count == PROTECTED_MAX) {
+            sim_aws_error(aws, 400, "LimitExceeded", "At most %d instances", PROTECTED_MAX);
+            return;
+        }
+        machines[count] = find_in_service(aws, pool, id);
+        if (!machines[count])
+            return;
+    }
+    if (count == 0) {
+        sim_aws_error(aws, 400, "ValidationError", "InstanceIds must not be empty");
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        referee_protect_instance(sim, machines[i]);
+        machines[i]->is_exposed = !is_wanted;
+        sim_machine_changed(sim, machines[i], false);
+    }
+    sim_aws_answer(aws, "SetInstanceProtection", text_new(1));
 }

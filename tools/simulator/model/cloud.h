@@ -17,6 +17,8 @@ struct sim_cloud {
     /* Another writer changes the size; its healer replaces a machine.  NULL: as the model does. */
     void (*resize)(struct simulator *sim, struct pool *pool, int wanted);
     void (*heal)(struct simulator *sim, struct machine *machine);
+    /* NULL, or: sets what a new machine has from its pool. */
+    void (*made)(struct simulator *sim, struct machine *machine);
     /* Whether the path is one of its API's; then it is answered. */
     bool (*answer)(struct sim_call *call);
     /* An injected failure in its form: 429, 500, 403, or 409 for another operation that is under

@@ -58,6 +58,8 @@ struct machine *sim_machine_new(struct simulator *sim, struct pool *pool, const 
         pool->cloud->name_node(machine, machine->node_name);
     else
         text_copy(machine->node_name, sizeof machine->node_name, name);
+    if (pool->cloud->made)
+        pool->cloud->made(sim, machine);
     machine->created_ms = sim_now(sim);
     *array_add(&pool->machines) = machine;
     pool->target++;

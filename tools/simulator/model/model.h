@@ -221,10 +221,10 @@ struct machine {
     int host; /* of the reservation's, while it has a slot */
     bool has_slot;
     bool is_static;
-    bool never_joins;
-    bool no_gpus;
-    bool lacks_gpu; /* one of them */
-    bool flaps;     /* its GPUs go once more after they came */
+    bool never_joins, no_gpus;
+    bool lacks_gpu;  /* one of them */
+    bool flaps;      /* its GPUs go once more after they came */
+    bool is_exposed; /* to scale-in, of a cloud that can protect machines from it */
     enum trouble trouble;
     int64_t tried_ms; /* the last attempt; 0: none yet */
     struct kube_node *node;

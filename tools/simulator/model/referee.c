@@ -211,6 +211,13 @@ void referee_delete_instance(struct simulator *sim, const struct machine *machin
     need_knowledge(sim, machine);
 }
 
+void referee_protect_instance(struct simulator *sim, const struct machine *machine)
+{
+    need_intent(sim, "protect", machine->name);
+    if (machine->is_static)
+        report(sim, "I17", "static machine %s protected", machine->name);
+}
+
 void referee_create_instance(struct simulator *sim, const struct pool *pool, const char *name,
                              const char *request_id)
 {

@@ -24,6 +24,7 @@ void referee_touch_pod(struct simulator *sim, const char *verb, const struct kub
 void referee_zero_grace(struct simulator *sim, const struct kube_pod *pod);
 void referee_delete_instance(struct simulator *sim, const struct machine *machine,
                              const char *request_id);
+void referee_protect_instance(struct simulator *sim, const struct machine *machine);
 void referee_create_instance(struct simulator *sim, const struct pool *pool, const char *name,
                              const char *request_id);
 /* The same of a cloud that is told only a number of machines. */

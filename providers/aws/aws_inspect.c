@@ -95,6 +95,13 @@ static bool may_run_on_demand(const struct xml_element *group, const struct aws_
                      "capacity-reservations-only");
 }
 
+/* Another writer made it smaller, and it may end none of its instances. */
+static bool wants_less(const struct xml_element *group, const struct aws_task *task)
+{
+    (void)group;
+    return task->group.desired < task->group.present;
+}
+
 static bool is_unprotected(const struct xml_element *group, const struct aws_task *task)
 {
     (void)group;
@@ -161,6 +168,11 @@ static const struct {
       { FINDING_DOUBTFUL, "CapacityReservationPreference",
         "instances may run On-Demand, outside of the reservation",
         "set CapacityReservationPreference to capacity-reservations-only" } },
+    { wants_less,
+      { FINDING_DOUBTFUL, "DesiredCapacity",
+        "the group wants fewer instances than it has: another writer made it smaller, and it may "
+        "end an instance that is not protected",
+        "set DesiredCapacity to the number of its instances, and stop the other writer" } },
     { is_unprotected,
       { FINDING_DOUBTFUL, "NewInstancesProtectedFromScaleIn",
         "another writer who makes the group smaller may end an instance that sluice did not move, "

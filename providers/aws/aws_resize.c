@@ -231,9 +231,13 @@ static void set_size(struct aws_task *task, int64_t wanted)
         aws_task_ask(task, AWS_SET_DESIRED, form, on_sized);
 }
 
+/* A group whose instances are protected may have more than it wants, when another writer made it
+   smaller.  One more than it wants would then bring none. */
 static struct growth_size size_of(const struct aws_group *group)
 {
-    return (struct growth_size){ group->desired, group->present, "" };
+    int64_t wanted = group->desired > group->present ? group->desired : group->present;
+
+    return (struct growth_size){ wanted, group->present, "" };
 }
 
 static void follow(struct aws_task *task, enum growth_verdict verdict, const char *progress,

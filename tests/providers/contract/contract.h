@@ -77,6 +77,7 @@ struct contract_kind {
     enum contract_ids ids;
     bool is_serial;     /* while one change goes on, all others are refused */
     bool counts;        /* remove() tells from the number of machines whether the pool has shrunk */
+    bool loses_races;   /* its number overwrites that of a writer who came after the read */
     bool refuses_quota; /* create() itself says that a quota is met */
     enum error_kind removed_again; /* the answer once the machine is gone: NONE or NOT_FOUND */
     int64_t leaves_ms;             /* of a removal that was accepted: until the list shows it */

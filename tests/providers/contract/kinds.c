@@ -103,6 +103,7 @@ const struct contract_kind contract_kinds[] = {
       .zone_trap = "aws: {pool: {zones: 'us-east-1a,us-east-1b'}}\n",
       .names = NAMES_LATER,
       .want = WANT_COUNTED,
+      .loses_races = true,
       .attempts = 10 },
     { .name = "azure",
       .kind = &azure_kind,

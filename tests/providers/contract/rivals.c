@@ -151,6 +151,72 @@ static void another_writer_costs_no_machine(const struct contract_kind *kind)
     contract_close(&it);
 }
 
+static void on_rival(void *context)
+{
+    simulator_resize_pool(((struct contract *)context)->simulator, "pool", 3);
+}
+
+/* A pool of one machine: another writer asks for three so long after the last exchange of an order
+   began.  Returns the size in the end; the order has its machine in any case. */
+static int race(const struct contract_kind *kind, int64_t after_ms)
+{
+    struct contract it;
+    struct contract_order order = contract_order(1);
+    struct timer *timer;
+    int size;
+
+    contract_open(&it, kind, 1, "latency: {api: 400ms..400ms}\n");
+    timer = timer_new(it.loop, on_rival, &it);
+    contract_create_once(&it, &order);
+    timer_set(timer, after_ms);
+    if (it.err.kind != ERROR_NONE)
+        assert_int_equal(contract_carry_out(&it, contract_create_once, &order), ERROR_NONE);
+    contract_wait(&it, CONTRACT_LONG_MS);
+    size = contract_wanted(&it);
+    contract_expect_size(&it, size);
+    assert_non_null(contract_new_machine(&it));
+    timer_free(timer);
+    contract_close(&it);
+    return size;
+}
+
+/* Who comes second adds one to three, or sets three.  No number is doubled.  Where the cloud cannot
+   refuse a number that is old, the other writer's change is lost if it comes between the read and
+   the number. */
+static void a_race_for_the_size_doubles_nothing(const struct contract_kind *kind)
+{
+    int lost = 0;
+
+    for (int64_t after_ms = 100; after_ms < 2000; after_ms += 200) {
+        int size = race(kind, after_ms);
+
+        assert_true(size == 4 || size == 3 || (kind->loses_races && size == 2));
+        lost += size == 2;
+    }
+    assert_int_equal(lost > 0, kind->loses_races);
+}
+
+/* The other writer made the pool smaller, and all its machines are protected: it has one more than
+   it wants.  An order brings one machine all the same. */
+static void an_order_after_a_scale_in_that_failed(const struct contract_kind *kind)
+{
+    struct contract it;
+    struct contract_order order = contract_order(1);
+
+    if (!kind->protect || kind->names != NAMES_LATER)
+        return;
+    contract_open(&it, kind, 3, "");
+    simulator_resize_pool(it.simulator, "pool", 2);
+    contract_wait(&it, MINUTE_MS);
+    assert_int_equal(contract_wanted(&it), 2);
+    assert_int_equal(contract_running(&it), 3);
+    assert_int_equal(contract_inspect(&it), ERROR_NONE);
+    assert_true(it.doubtful > 0);
+    assert_int_equal(contract_carry_out(&it, contract_create_once, &order), ERROR_NONE);
+    contract_expect_size(&it, 4);
+    contract_close(&it);
+}
+
 /* An autoscaler that was left on takes the order back before its machine is there. */
 static void a_size_that_is_set_back_leaves_nothing_to_cancel(const struct contract_kind *kind)
 {
@@ -177,6 +243,8 @@ const struct contract_case contract_rivals[] = {
     { "a_healed_machine_keeps_the_size", a_healed_machine_keeps_the_size },
     { "a_machine_that_the_healer_took_first", a_machine_that_the_healer_took_first },
     { "another_writer_costs_no_machine", another_writer_costs_no_machine },
+    { "a_race_for_the_size_doubles_nothing", a_race_for_the_size_doubles_nothing },
+    { "an_order_after_a_scale_in_that_failed", an_order_after_a_scale_in_that_failed },
     { "a_size_that_is_set_back_leaves_nothing_to_cancel",
       a_size_that_is_set_back_leaves_nothing_to_cancel },
     { NULL, NULL },

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { MEMBERS_MAX = 10000 };
+enum { MEMBERS_MAX = 10000, RESERVATIONS_MAX = 100 };
 
 /* How long before the end of a Capacity Block EC2 begins to end its instances. */
 enum { BLOCK_EARLY_MS = 30 * MINUTE_MS, ULTRASERVER_EARLY_MS = HOUR_MS };
@@ -124,6 +124,23 @@ static int read_members(const struct xml_element *element, struct aws_group *gro
     return 0;
 }
 
+static int read_reservations(const struct xml_element *element, struct aws_group *group,
+                             struct error *err)
+{
+    static const char ids[] = "CapacityReservationSpecification/CapacityReservationTarget/"
+                              "CapacityReservationIds/member";
+
+    for (const struct xml_element *id = xml_first(element, ids); id; id = xml_next(id)) {
+        struct aws_reservation *reservation = array_add(&group->reservations);
+
+        if (group->reservations.count > RESERVATIONS_MAX)
+            return error_set(err, ERROR_CORRUPT, "more than %d reservations", RESERVATIONS_MAX);
+        if (!text_copy(reservation->id, sizeof reservation->id, id->text ?: ""))
+            return error_set(err, ERROR_CORRUPT, "\"%.80s\" is no ID of a reservation", id->text);
+    }
+    return 0;
+}
+
 int aws_group_read(const struct xml_element *element, struct aws_group *ret_group,
                    struct error *err)
 {
@@ -134,12 +151,8 @@ int aws_group_read(const struct xml_element *element, struct aws_group *ret_grou
         xml_need_int(element, "MaxSize", &group.most, err) < 0 ||
         read_members(element, &group, err) < 0)
         return -1;
-    if (!text_copy(group.reservation, sizeof group.reservation,
-                   xml_text_or(element,
-                               "CapacityReservationSpecification/CapacityReservationTarget/"
-                               "CapacityReservationIds/member",
-                               "")))
-        group.reservation[0] = '\0';
+    if (read_reservations(element, &group, err) < 0)
+        return -1;
     group.can_launch = xml_first(element, "LaunchTemplate") ||
                        xml_first(element, "MixedInstancesPolicy");
     group.protects_new = is_true(element, "NewInstancesProtectedFromScaleIn");
@@ -150,15 +163,23 @@ int aws_group_read(const struct xml_element *element, struct aws_group *ret_grou
     return 0;
 }
 
-int aws_reservation_ends(const struct xml_element *answer, const char *reservation,
-                         struct wall_time *ret_ends, struct error *err)
+const struct xml_element *aws_reservation_find(const struct xml_element *answer,
+                                               const char *reservation)
 {
     const struct xml_element *item = xml_first(answer, "capacityReservationSet/item");
-    const char *end, *type;
-    bool is_block;
 
     while (item && !text_equal(xml_text_or(item, "capacityReservationId", ""), reservation))
         item = xml_next(item);
+    return item;
+}
+
+static int read_end(const struct xml_element *answer, const char *reservation,
+                    struct wall_time *ret_ends, struct error *err)
+{
+    const struct xml_element *item = aws_reservation_find(answer, reservation);
+    const char *end, *type;
+    bool is_block;
+
     *ret_ends = (struct wall_time){ 0 };
     if (!item)
         return error_set(err, ERROR_CORRUPT, "reservation %s is not in the answer", reservation);
@@ -176,9 +197,26 @@ int aws_reservation_ends(const struct xml_element *answer, const char *reservati
     return 0;
 }
 
+/* Lists do not say in which of them an instance is. */
+int aws_reservations_end(const struct xml_element *answer, const struct aws_group *group,
+                         struct wall_time *ret_ends, struct error *err)
+{
+    *ret_ends = (struct wall_time){ 0 };
+    for (size_t i = 0; i < group->reservations.count; i++) {
+        struct wall_time ends;
+
+        if (read_end(answer, group->reservations.items[i].id, &ends, err) < 0)
+            return -1;
+        if (ends.ms > 0 && (ret_ends->ms == 0 || ends.ms < ret_ends->ms))
+            *ret_ends = ends;
+    }
+    return 0;
+}
+
 void aws_group_clear(struct aws_group *group)
 {
     array_clear(&group->members);
+    array_clear(&group->reservations);
 }
 
 const struct aws_member *aws_group_member(const struct aws_group *group, const char *instance)

@@ -22,11 +22,15 @@ struct aws_member {
 
 enum { AWS_RESERVATION_SIZE = 64 };
 
+struct aws_reservation {
+    char id[AWS_RESERVATION_SIZE];
+};
+
 struct aws_group {
     int64_t desired, least, most;
     int64_t present; /* members that count in the size */
     ARRAY(struct aws_member) members;
-    char reservation[AWS_RESERVATION_SIZE]; /* the capacity reservation that the group names; "" */
+    ARRAY(struct aws_reservation) reservations; /* the capacity reservations that it names by ID */
     bool can_launch;       /* made from a launch template: LaunchInstances is possible */
     bool protects_new;     /* from scale-in */
     bool is_deleted;       /* or is being deleted */
@@ -43,12 +47,16 @@ int aws_group_read(const struct xml_element *element, struct aws_group *ret_grou
                    struct error *err) __attribute__((warn_unused_result));
 void aws_group_clear(struct aws_group *group);
 
-/* From when the instances in the reservation are gone, from an answer to
-   DescribeCapacityReservations: its end, or earlier where it is a Capacity Block, whose instances
-   EC2 ends before.  0: it has no end.  ERROR_CORRUPT: the answer does not tell. */
-int aws_reservation_ends(const struct xml_element *answer, const char *reservation,
+/* From when instances of the group are gone, from an answer to DescribeCapacityReservations: the
+   earliest end of its reservations, and before that where it is a Capacity Block, whose instances
+   EC2 ends earlier.  0: none has an end.  ERROR_CORRUPT: the answer does not tell of each. */
+int aws_reservations_end(const struct xml_element *answer, const struct aws_group *group,
                          struct wall_time *ret_ends, struct error *err)
     __attribute__((warn_unused_result));
+
+/* The element of the reservation in such an answer; NULL: it has none. */
+const struct xml_element *aws_reservation_find(const struct xml_element *answer,
+                                               const char *reservation);
 
 /* The instance with that ID in an answer to DescribeAutoScalingInstances.  1: it is a member; 0: it
    is not; -1: the answer makes no sense. */

@@ -11,6 +11,8 @@
 #include "providers/aws/aws_errors.h"
 #include "providers/aws/aws_task.h"
 
+#include <inttypes.h>
+
 typedef bool (*holds_fn)(const struct xml_element *group, const struct aws_task *task);
 
 static bool has_text(const struct xml_element *group, const char *path, const char *text)
@@ -95,6 +97,14 @@ static bool may_run_on_demand(const struct xml_element *group, const struct aws_
                      "capacity-reservations-only");
 }
 
+/* Their ends, and whether they are active, are not read. */
+static bool has_resource_groups(const struct xml_element *group, const struct aws_task *task)
+{
+    (void)task;
+    return xml_first(group, "CapacityReservationSpecification/CapacityReservationTarget/"
+                            "CapacityReservationResourceGroupArns/member") != NULL;
+}
+
 /* Another writer made it smaller, and it may end none of its instances. */
 static bool wants_less(const struct xml_element *group, const struct aws_task *task)
 {
@@ -168,6 +178,11 @@ static const struct {
       { FINDING_DOUBTFUL, "CapacityReservationPreference",
         "instances may run On-Demand, outside of the reservation",
         "set CapacityReservationPreference to capacity-reservations-only" } },
+    { has_resource_groups,
+      { FINDING_DOUBTFUL, "CapacityReservationResourceGroupArns",
+        "the group names its reservations by a resource group, so sluice reads neither their ends "
+        "nor whether they are active",
+        "name the reservations by ID, and set `ends` of the reservation in sluice.yaml" } },
     { wants_less,
       { FINDING_DOUBTFUL, "DesiredCapacity",
         "the group wants fewer instances than it has: another writer made it smaller, and it may "
@@ -217,6 +232,56 @@ static void read_refreshes(struct aws_task *task, const struct aws_reply *reply)
                                             "wait until it has ended, or cancel it" });
 }
 
+static void doubt(struct aws_task *task, char *text, const char *remedy)
+{
+    owned(chars) char *mine = text;
+
+    report(task, &(struct finding){ FINDING_DOUBTFUL, "CapacityReservationIds", mine, remedy });
+}
+
+static bool is_lent(const struct xml_element *reservation, int64_t *ret_count)
+{
+    return xml_need_int(reservation, "interruptibleCapacityAllocation/instanceCount", ret_count,
+                        NULL) == 0 &&
+           *ret_count > 0;
+}
+
+/* What must not be counted on: capacity that its owner may take back, that is lent, or that is not
+   there. */
+static void read_reservation(struct aws_task *task, const struct xml_element *reservation,
+                             const char *id)
+{
+    const char *state = xml_text_or(reservation, "state", "");
+    int64_t lent = 0;
+
+    if (!text_equal(state, "active"))
+        doubt(task, text_format("reservation %s is not active: %.40s", id, state),
+              "see in EC2 what has become of the reservation");
+    if (has_text(reservation, "interruptible", "true"))
+        doubt(task,
+              text_format("reservation %s is interruptible: its owner may take the capacity back, "
+                          "and EC2 then ends the instances two minutes after a warning",
+                          id),
+              "use a reservation that is not interruptible, or plan no production on this pool");
+    if (is_lent(reservation, &lent))
+        doubt(task,
+              text_format("%" PRId64 " instances of reservation %s are lent to an interruptible "
+                          "reservation, and are missing here until its owner takes them back",
+                          lent, id),
+              "count `nodes` of the reservation in sluice.yaml without them, or take them back");
+}
+
+static void read_reservations(struct aws_task *task, const struct aws_reply *reply)
+{
+    for (size_t i = 0; i < task->group.reservations.count; i++) {
+        const char *id = task->group.reservations.items[i].id;
+        const struct xml_element *reservation = aws_reservation_find(reply->xml, id);
+
+        if (reservation)
+            read_reservation(task, reservation, id);
+    }
+}
+
 static void read_nodegroup(struct aws_task *task, const struct aws_reply *reply)
 {
     const json_t *groups = json_at(reply->json, "nodegroup/resources/autoScalingGroups");
@@ -253,7 +318,7 @@ static const struct {
     { AWS_DESCRIBE_HOOKS, read_hooks },
     { AWS_DESCRIBE_REFRESHES, read_refreshes },
     { AWS_DESCRIBE_INSTANCES, NULL },
-    { AWS_DESCRIBE_RESERVATIONS, NULL },
+    { AWS_DESCRIBE_RESERVATIONS, read_reservations },
     { AWS_DESCRIBE_NODEGROUP, read_nodegroup },
 };
 
@@ -265,7 +330,8 @@ static char *make_form(const struct aws_task *task, enum aws_action action)
     if (action == AWS_DESCRIBE_MEMBERS)
         return mem_copy_chars("&MaxRecords=1");
     if (action == AWS_DESCRIBE_RESERVATIONS)
-        return mem_copy_chars("&MaxResults=5");
+        return task->group.reservations.count > 0 ? aws_task_name_reservations(task)
+                                                  : mem_copy_chars("&MaxResults=5");
     if (action == AWS_DESCRIBE_INSTANCES)
         return url_format("&Filter.1.Name=%s&Filter.1.Value.1=%s&MaxResults=5",
                           "tag:aws:autoscaling:groupName", task->pool.group);
@@ -290,11 +356,17 @@ static void ask_next(struct aws_task *task)
 
 static void on_read(struct aws_task *task, const struct aws_reply *reply, const struct error *err)
 {
-    if (err && err->cause != &aws_not_permitted) {
+    bool is_absent = err && (err->kind == ERROR_NOT_FOUND || err->kind == ERROR_INVALID) &&
+                     reads[task->at].action == AWS_DESCRIBE_RESERVATIONS;
+
+    if (is_absent)
+        doubt(task, text_format("EC2 does not know a reservation of the group: %.200s", err->text),
+              "correct the group's CapacityReservationIds");
+    if (err && !is_absent && err->cause != &aws_not_permitted) {
         aws_task_fail(task, err);
         return;
     }
-    aws_report_permission(task, reads[task->at].action, !err);
+    aws_report_permission(task, reads[task->at].action, !err || is_absent);
     if (!err && reads[task->at].read)
         reads[task->at].read(task, reply);
     task->at++;

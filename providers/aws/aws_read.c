@@ -97,7 +97,7 @@ static void on_reservation(struct aws_task *task, const struct aws_reply *reply,
     struct aws_memory *memory = aws_memory_of(task->aws, task->pool.group);
     struct wall_time ends;
 
-    if (!err && aws_reservation_ends(reply->xml, task->group.reservation, &ends, NULL) == 0)
+    if (!err && aws_reservations_end(reply->xml, &task->group, &ends, NULL) == 0)
         memory->ends = ends;
     go_on(task);
 }
@@ -108,14 +108,14 @@ static void read_end(struct aws_task *task)
     int64_t now_ms = loop_now(task->aws->world->loop);
     bool is_recent = memory->ends_read_ms > 0 && now_ms - memory->ends_read_ms < ENDS_AGE_MS;
 
-    if (task->group.reservation[0] == '\0')
+    if (task->group.reservations.count == 0)
         memory->ends.ms = 0;
-    if (task->group.reservation[0] == '\0' || is_recent) {
+    if (task->group.reservations.count == 0 || is_recent) {
         go_on(task);
         return;
     }
     memory->ends_read_ms = now_ms > 0 ? now_ms : 1;
-    owned(chars) char *form = url_format("&CapacityReservationId.1=%s", task->group.reservation);
+    owned(chars) char *form = aws_task_name_reservations(task);
 
     aws_task_ask(task, AWS_DESCRIBE_RESERVATIONS, form, on_reservation);
 }

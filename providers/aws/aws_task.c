@@ -149,6 +149,18 @@ void aws_task_find(struct aws_task *task, aws_found_fn found)
     aws_task_ask(task, AWS_DESCRIBE_INSTANCES, form, on_instance);
 }
 
+char *aws_task_name_reservations(const struct aws_task *task)
+{
+    owned(text) struct text *form = text_new(64 * 1024);
+
+    require(task->group.reservations.count > 0);
+    for (size_t i = 0; i < task->group.reservations.count; i++) {
+        text_add(form, "&CapacityReservationId.%zu=", i + 1);
+        url_add_escaped(form, task->group.reservations.items[i].id);
+    }
+    return mem_copy_chars(form->chars);
+}
+
 void aws_task_done(struct aws_task *task, const char *operation)
 {
     owned(chars) char *copy = mem_copy_chars(operation);

@@ -85,6 +85,10 @@ void aws_task_read_group(struct aws_task *task);
 /* Asks EC2 for the instance of the verb.  An answer that does not tell ends the task. */
 void aws_task_find(struct aws_task *task, aws_found_fn found);
 
+/* The form that names the reservations of its group, which has some.  The caller frees it. */
+char *aws_task_name_reservations(const struct aws_task *task)
+    __attribute__((returns_nonnull, warn_unused_result));
+
 /* Each ends the task and frees it, before it calls the caller. */
 void aws_task_done(struct aws_task *task, const char *operation);
 void aws_task_fail(struct aws_task *task, const struct error *err);

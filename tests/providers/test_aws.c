@@ -371,6 +371,49 @@ static void capacity_ends_with_its_reservation(void **state)
     }
 }
 
+#define TWO_NAMED                                                                                  \
+    ASK(ASG, 200,                                                                                  \
+        "<R><DescribeAutoScalingGroupsResult><AutoScalingGroups><member><AutoScalingGroupName>g"   \
+        "</AutoScalingGroupName><MinSize>0</MinSize><MaxSize>9</MaxSize><DesiredCapacity>1"        \
+        "</DesiredCapacity><Instances>" ONE "</Instances><CapacityReservationSpecification>"       \
+        "<CapacityReservationTarget><CapacityReservationIds><member>cr-1</member>"                 \
+        "<member>cr-2</member></CapacityReservationIds></CapacityReservationTarget>"               \
+        "</CapacityReservationSpecification></member></AutoScalingGroups>"                         \
+        "</DescribeAutoScalingGroupsResult></R>")
+#define BOTH(first, second)                                                                        \
+    ASK(EC2, 200,                                                                                  \
+        "<R><capacityReservationSet><item><capacityReservationId>cr-1</capacityReservationId>"     \
+        "" first "</item><item><capacityReservationId>cr-2</capacityReservationId>" second         \
+        "</item></capacityReservationSet></R>")
+
+/* Of several reservations each is read: an instance may be in any of them. */
+static void capacity_ends_with_the_first_reservation(void **state)
+{
+    static const struct {
+        struct script_step answer;
+        int64_t ends_ms;
+    } rows[] = {
+        { BOTH("", END), END_MS },
+        { BOTH(END, ""), END_MS },
+        { BOTH("", ""), 0 },
+        { BOTH("<endDate>2026-10-30T11:30:00.000Z</endDate>", END), END_MS },
+        { RESERVED("cr-1", "p5.48xlarge", "default", END), 0 }, /* the other one is not told */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct script_step steps[] = { TWO_NAMED, rows[i].answer };
+        struct bench bench;
+
+        bench_open(&bench, steps, COUNT_OF(steps));
+        assert_int_equal(list(&bench), ERROR_NONE);
+        assert_int_equal(bench.items[0].ends.ms, rows[i].ends_ms);
+        assert_non_null(strstr(bench.script->transcript->chars,
+                               "&CapacityReservationId.1=cr-1&CapacityReservationId.2=cr-2"));
+        bench_close(&bench);
+    }
+}
+
 /* It is asked every ten minutes; what was read holds while it cannot be read again. */
 static void an_end_that_was_read_is_kept(void **state)
 {
@@ -430,6 +473,7 @@ int main(void)
         cmocka_unit_test(an_instance_that_leaves_is_not_present),
         cmocka_unit_test(only_an_attempt_that_failed_is_taken_back),
         cmocka_unit_test(capacity_ends_with_its_reservation),
+        cmocka_unit_test(capacity_ends_with_the_first_reservation),
         cmocka_unit_test(an_end_that_was_read_is_kept),
         cmocka_unit_test(a_place_is_of_an_account),
     };

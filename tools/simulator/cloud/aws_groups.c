@@ -132,10 +132,15 @@ static void add_traps(struct text *out, const struct pool *pool, struct simulato
         text_add(out,
                  "<CapacityReservationSpecification><CapacityReservationPreference>"
                  "capacity-reservations-only</CapacityReservationPreference>"
-                 "<CapacityReservationTarget><CapacityReservationIds><member>cr-%s</member>"
+                 "<CapacityReservationTarget>%s<CapacityReservationIds><member>cr-%s</member>"
                  "</CapacityReservationIds></CapacityReservationTarget>"
                  "</CapacityReservationSpecification>",
-                 pool->reservation->plan->name);
+                 sim_aws_has(pool, sim, "resource_group")
+                     ? "<CapacityReservationResourceGroupArns><member>arn:aws:resource-groups:"
+                       "us-east-1:123456789012:group/gpus</member>"
+                       "</CapacityReservationResourceGroupArns>"
+                     : "",
+                 sim_aws_trap(pool, sim, "reservation") ?: pool->reservation->plan->name);
     if (sim_aws_has(pool, sim, "lifetime"))
         text_add(out, "<MaxInstanceLifetime>604800</MaxInstanceLifetime>");
     if (sim_aws_has(pool, sim, "deleted"))

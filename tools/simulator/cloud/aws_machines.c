@@ -181,46 +181,98 @@ static bool is_of_aws(const struct simulator *sim, const struct reservation *res
     return false;
 }
 
-/* A reservation's ID is "cr-" and its name.  It is a Capacity Block if world.yaml has the key
-   `ends` for it, under `aws: NAME`. */
+/* What world.yaml has below aws: RESERVATION: key; NULL: nothing. */
+static const char *trap_of(const struct simulator *sim, const struct reservation *reservation,
+                           const char *key)
+{
+    const struct yaml_node *all = yaml_get(yaml_root(sim->scenario->world), "aws");
+    const struct yaml_node *own = all ? yaml_get(all, reservation->plan->name) : NULL;
+    const struct yaml_node *node = own ? yaml_get(own, key) : NULL;
+
+    return node ? node->text : NULL;
+}
+
+/* It is a Capacity Block if it ends. `lent`: so many of its instances are in an interruptible
+   reservation. */
+static void add_reservation(struct text *body, const struct simulator *sim,
+                            const struct reservation *at)
+{
+    const char *ends = trap_of(sim, at, "ends");
+    const char *state = trap_of(sim, at, "state");
+    const char *lent = trap_of(sim, at, "lent");
+
+    text_add(body,
+             "<item><capacityReservationId>cr-%s</capacityReservationId><instanceType>%s"
+             "</instanceType><availabilityZone>%s</availabilityZone><totalInstanceCount>%d"
+             "</totalInstanceCount><availableInstanceCount>%d</availableInstanceCount>"
+             "<state>%s</state><endDateType>%s</endDateType>",
+             at->plan->name, at->plan->machine, at->plan->zone, at->plan->nodes,
+             at->plan->nodes - at->slots_used, state ?: "active", ends ? "limited" : "unlimited");
+    if (ends)
+        text_add(body, "<endDate>%s</endDate>", ends);
+    if (text_equal(trap_of(sim, at, "interruptible"), "true"))
+        text_add(body, "<interruptible>true</interruptible><interruptionInfo>"
+                       "<sourceCapacityReservationId>cr-source</sourceCapacityReservationId>"
+                       "<interruptionType>adhoc</interruptionType></interruptionInfo>");
+    if (lent)
+        text_add(body,
+                 "<interruptibleCapacityAllocation><instanceCount>%s</instanceCount>"
+                 "<targetInstanceCount>%s</targetInstanceCount><status>active</status>"
+                 "<interruptibleCapacityReservationId>cr-lent</interruptibleCapacityReservationId>"
+                 "<interruptionType>adhoc</interruptionType></interruptibleCapacityAllocation>",
+                 lent, lent);
+    text_add(body,
+             "<instanceMatchCriteria>targeted</instanceMatchCriteria><reservationType>%s"
+             "</reservationType></item>",
+             ends ? "capacity-block" : "default");
+}
+
+/* A reservation's ID is "cr-" and its name. */
+static const struct reservation *find_reservation(const struct simulator *sim, const char *id)
+{
+    for (size_t i = 0; i < sim->reservation_count; i++)
+        if (is_of_aws(sim, &sim->reservations[i]) && text_starts_with(id, "cr-") &&
+            text_equal(id + 3, sim->reservations[i].plan->name))
+            return &sim->reservations[i];
+    return NULL;
+}
+
+/* By IDs: one that is unknown fails the whole request.  False: answered. */
+static bool add_reservations(struct sim_aws_call *aws, struct text *body)
+{
+    const struct simulator *sim = aws->call->sim;
+
+    for (int i = 1; i <= IDS_MAX; i++) {
+        owned(chars) char *field = text_format("CapacityReservationId.%d", i);
+        owned(chars) char *id = sim_aws_field(aws, field);
+        const struct reservation *reservation = id ? find_reservation(sim, id) : NULL;
+
+        if (!id && i > 1)
+            return true;
+        if (!id)
+            break;
+        if (!reservation) {
+            sim_aws_error(aws, 400, "InvalidCapacityReservationId.NotFound",
+                          "The capacity reservation ID '%s' does not exist", id);
+            return false;
+        }
+        add_reservation(body, sim, reservation);
+    }
+    for (size_t i = 0; i < sim->reservation_count; i++)
+        if (is_of_aws(sim, &sim->reservations[i]))
+            add_reservation(body, sim, &sim->reservations[i]);
+    return true;
+}
+
 void sim_aws_describe_reservations(struct sim_aws_call *aws)
 {
-    struct simulator *sim = aws->call->sim;
-    owned(chars) char *wanted = sim_aws_field(aws, "CapacityReservationId.1");
     struct text *body = text_new(64 << 20);
-    bool found = false;
 
     text_add(body, "    <capacityReservationSet>");
-    for (size_t i = 0; i < sim->reservation_count; i++) {
-        const struct reservation *at = &sim->reservations[i];
-        const struct yaml_node *all = yaml_get(yaml_root(sim->scenario->world), "aws");
-        const struct yaml_node *own = all ? yaml_get(all, at->plan->name) : NULL;
-        const struct yaml_node *ends = own ? yaml_get(own, "ends") : NULL;
-        owned(chars) char *id = text_format("cr-%s", at->plan->name);
-
-        if (!is_of_aws(sim, at) || (wanted && !text_equal(wanted, id)))
-            continue;
-        found = true;
-        text_add(body,
-                 "<item><capacityReservationId>%s</capacityReservationId><instanceType>%s"
-                 "</instanceType><availabilityZone>%s</availabilityZone><totalInstanceCount>%d"
-                 "</totalInstanceCount><availableInstanceCount>%d</availableInstanceCount>"
-                 "<state>active</state><endDateType>%s</endDateType>",
-                 id, at->plan->machine, at->plan->zone, at->plan->nodes,
-                 at->plan->nodes - at->slots_used, ends ? "limited" : "unlimited");
-        if (ends)
-            text_add(body, "<endDate>%s</endDate>", ends->text);
-        text_add(body,
-                 "<instanceMatchCriteria>targeted</instanceMatchCriteria><reservationType>%s"
-                 "</reservationType></item>",
-                 ends ? "capacity-block" : "default");
-    }
-    text_add(body, "</capacityReservationSet>\n");
-    if (wanted && !found) {
+    if (!add_reservations(aws, body)) {
         text_free(body);
-        sim_aws_error(aws, 400, "InvalidCapacityReservationId.NotFound",
-                      "The capacity reservation ID '%s' does not exist", wanted);
         return;
     }
+    text_add(body, "</capacityReservationSet>\n");
     sim_aws_answer(aws, "DescribeCapacityReservations", body);
 }

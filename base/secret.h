@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Texts that must not stay in memory when nobody needs them any longer: keys, tokens, and requests
- * that carry them.
+ * Texts that must not stay in memory after their use: keys, tokens, and requests that carry them.
  */
 #pragma once
 

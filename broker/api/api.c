@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "broker/api/metrics.h"
+#include "broker/service/conditions.h"
 
 #include <pwd.h>
 #include <string.h>
@@ -36,6 +38,9 @@ static json_t *get_leads(const struct ask *ask, struct error *err);
 static json_t *get_departures(const struct ask *ask, struct error *err);
 static json_t *get_hosts(const struct ask *ask, struct error *err);
 static json_t *get_version(const struct ask *ask, struct error *err);
+static json_t *get_metrics(const struct ask *ask, struct error *err);
+static json_t *get_healthz(const struct ask *ask, struct error *err);
+static json_t *get_readyz(const struct ask *ask, struct error *err);
 static json_t *post_plan(const struct ask *ask, struct error *err);
 static json_t *post_apply(const struct ask *ask, struct error *err);
 static json_t *post_reclaim(const struct ask *ask, struct error *err);
@@ -46,32 +51,41 @@ static json_t *post_unfreeze(const struct ask *ask, struct error *err);
 static json_t *post_hold(const struct ask *ask, struct error *err);
 static json_t *post_release(const struct ask *ask, struct error *err);
 
+enum route_flag {
+    IS_TRIED = 1,   /* a read whose answer is completed by dry runs at the API servers */
+    IS_KEPT = 2,    /* it reads the journal: it waits until that is at rest */
+    IS_OPEN = 4,    /* also answered on the metrics port, to anyone who reaches it */
+    IS_METRICS = 8, /* the answer is sent as metrics, not as JSON */
+};
+
 /* clang-format off */
 static const struct route {
     enum http_method method;
     const char *path; /* ":id" stands for one segment */
     route_fn answer;
     enum role role;
-    bool is_tried; /* a read whose answer is completed by dry runs at the API servers */
-    bool is_kept;  /* it reads the journal: it waits until that is at rest */
+    int flags; /* of enum route_flag */
 } routes[] = {
-    { HTTP_GET,  "/v1/status",        get_status,    ROLE_VIEWER,   false, false },
-    { HTTP_GET,  "/v1/transfers",     get_transfers, ROLE_VIEWER,   false, false },
-    { HTTP_GET,  "/v1/transfers/:id", get_transfer,  ROLE_VIEWER,   false, false },
-    { HTTP_GET,  "/v1/events",        get_events,    ROLE_VIEWER,   false, true },
-    { HTTP_GET,  "/v1/leads",         get_leads,     ROLE_VIEWER,   false, false },
-    { HTTP_GET,  "/v1/departures",    get_departures, ROLE_VIEWER,  false, false },
-    { HTTP_GET,  "/v1/hosts",         get_hosts,     ROLE_VIEWER,   false, false },
-    { HTTP_GET,  "/v1/version",       get_version,   ROLE_VIEWER,   false, false },
-    { HTTP_POST, "/v1/plan",          post_plan,     ROLE_VIEWER,   true,  false },
-    { HTTP_POST, "/v1/apply",         post_apply,    ROLE_OPERATOR, false, false },
-    { HTTP_POST, "/v1/reclaim",       post_reclaim,  ROLE_OPERATOR, true,  false },
-    { HTTP_GET,  "/v1/reclaims",      get_reclaims,  ROLE_VIEWER,   false, false },
-    { HTTP_POST, "/v1/reclaims/end",  post_end_reclaim, ROLE_OPERATOR, false, false },
-    { HTTP_POST, "/v1/freeze",        post_freeze,   ROLE_OPERATOR, false, false },
-    { HTTP_POST, "/v1/unfreeze",      post_unfreeze, ROLE_OPERATOR, false, false },
-    { HTTP_POST, "/v1/hold",          post_hold,     ROLE_OPERATOR, false, false },
-    { HTTP_POST, "/v1/hosts/release", post_release,  ROLE_OPERATOR, false, false },
+    { HTTP_GET,  "/v1/status",        get_status,    ROLE_VIEWER, 0 },
+    { HTTP_GET,  "/v1/transfers",     get_transfers, ROLE_VIEWER, 0 },
+    { HTTP_GET,  "/v1/transfers/:id", get_transfer,  ROLE_VIEWER, 0 },
+    { HTTP_GET,  "/v1/events",        get_events,    ROLE_VIEWER, IS_KEPT },
+    { HTTP_GET,  "/v1/leads",         get_leads,     ROLE_VIEWER, 0 },
+    { HTTP_GET,  "/v1/departures",    get_departures, ROLE_VIEWER, 0 },
+    { HTTP_GET,  "/v1/hosts",         get_hosts,     ROLE_VIEWER, 0 },
+    { HTTP_GET,  "/v1/version",       get_version,   ROLE_VIEWER, 0 },
+    { HTTP_GET,  "/metrics",          get_metrics,   ROLE_VIEWER, IS_OPEN | IS_METRICS },
+    { HTTP_GET,  "/healthz",          get_healthz,   ROLE_VIEWER, IS_OPEN },
+    { HTTP_GET,  "/readyz",           get_readyz,    ROLE_VIEWER, IS_OPEN },
+    { HTTP_POST, "/v1/plan",          post_plan,     ROLE_VIEWER, IS_TRIED },
+    { HTTP_POST, "/v1/apply",         post_apply,    ROLE_OPERATOR, 0 },
+    { HTTP_POST, "/v1/reclaim",       post_reclaim,  ROLE_OPERATOR, IS_TRIED },
+    { HTTP_GET,  "/v1/reclaims",      get_reclaims,  ROLE_VIEWER, 0 },
+    { HTTP_POST, "/v1/reclaims/end",  post_end_reclaim, ROLE_OPERATOR, 0 },
+    { HTTP_POST, "/v1/freeze",        post_freeze,   ROLE_OPERATOR, 0 },
+    { HTTP_POST, "/v1/unfreeze",      post_unfreeze, ROLE_OPERATOR, 0 },
+    { HTTP_POST, "/v1/hold",          post_hold,     ROLE_OPERATOR, 0 },
+    { HTTP_POST, "/v1/hosts/release", post_release,  ROLE_OPERATOR, 0 },
 };
 /* clang-format on */
 
@@ -138,6 +152,39 @@ static json_t *get_version(const struct ask *ask, struct error *err)
     (void)ask;
     (void)err;
     return json_make("{ss ss}", "kind", "version", "version", SLUICE_VERSION);
+}
+
+static json_t *get_metrics(const struct ask *ask, struct error *err)
+{
+    json_t *facts = service_status(ask->service);
+    const json_t *health = json_object_get(facts, "health");
+    owned(json) json_t *leads = service_leads(ask->service);
+
+    (void)err;
+    json_object_set_new(facts, "version", json_text(SLUICE_VERSION));
+    json_object_set_new(facts, "is_broken", json_boolean(service_is_broken(ask->service)));
+    json_object_set_new(facts, "severity", json_integer(conditions_severity(health)));
+    json_object_set_new(facts, "condition_counts", conditions_counts(health));
+    json_object_set(facts, "leads", json_object_get(leads, "leads"));
+    return facts;
+}
+
+static json_t *get_healthz(const struct ask *ask, struct error *err)
+{
+    if (!service_is_broken(ask->service))
+        return json_make("{ss sb}", "kind", "healthz", "is_healthy", 1);
+    error_set(err, ERROR_TRANSIENT, "the journal failed: the service changes nothing any more");
+    return NULL;
+}
+
+/* A cluster or a cloud that is out of reach makes a condition; the service is still ready. */
+static json_t *get_readyz(const struct ask *ask, struct error *err)
+{
+    if (service_is_broken(ask->service) || !service_has_begun(ask->service)) {
+        error_set(err, ERROR_TRANSIENT, "the service has not made its first turn, or has failed");
+        return NULL;
+    }
+    return json_make("{ss sb}", "kind", "readyz", "is_ready", 1);
 }
 
 static json_t *post_plan(const struct ask *ask, struct error *err)
@@ -333,6 +380,18 @@ static void answer_well(void *context, json_t *answer)
     json_decref(answer);
 }
 
+static void answer_metrics(struct http_call *call, json_t *facts)
+{
+    enum metrics_form form = metrics_form_of(http_call_header(call, "Accept"));
+    owned(chars) char *text = metrics_print(facts, form);
+
+    http_call_answer(call, &(struct http_reply){ .status = 200,
+                                                 .content_type = metrics_content_type(form),
+                                                 .body = text,
+                                                 .body_size = strlen(text) });
+    json_decref(facts);
+}
+
 /* A call that is answered when the commits so far are on the disk. */
 struct wait {
     struct service *service;
@@ -376,12 +435,32 @@ static void answer_route(struct service *service, const struct route *route, str
 
     if (!answer)
         answer_error(call, &err);
-    else if (route->is_tried && json_bool_or(answer, "is_dry_run", true))
+    else if (route->flags & IS_METRICS)
+        answer_metrics(call, answer);
+    else if ((route->flags & IS_TRIED) && json_bool_or(answer, "is_dry_run", true))
         service_try(service, answer, answer_well, call);
     else if (route->role == ROLE_OPERATOR)
         answer_after(service, call, answer);
     else
         answer_well(call, answer);
+}
+
+/* Over TCP the routes that anyone may read, and no others.  A browser that was led here under
+   another name (DNS rebinding) says that name in Host. */
+static bool may_see(struct http_call *call, const struct route *route)
+{
+    static const char *const names[] = { "127.0.0.1", "localhost" };
+    const char *host = http_call_header(call, "Host");
+
+    if (http_call_peer(call).is_local)
+        return true;
+    for (size_t i = 0; host && i < COUNT_OF(names); i++) {
+        size_t length = strlen(names[i]);
+
+        if (text_starts_with(host, names[i]) && (host[length] == '\0' || host[length] == ':'))
+            return (route->flags & IS_OPEN) != 0;
+    }
+    return false;
 }
 
 /* is_now: nothing has to be waited for any more. */
@@ -392,7 +471,9 @@ static void handle(struct service *service, struct http_call *call, bool is_now)
     const struct route *route = find_route(call, &segments, &ask.id);
     struct error err = { 0 };
 
-    if (route && (is_now || !route->is_kept)) {
+    if (route && !may_see(call, route))
+        route = NULL;
+    if (route && (is_now || !(route->flags & IS_KEPT))) {
         answer_route(service, route, &ask, call);
     } else if (route) {
         answer_after(service, call, NULL);

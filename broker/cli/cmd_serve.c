@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/world/http_server.h"
+#include "base/world/supervisor.h"
 #include "base/world/world.h"
 #include "broker/api/api.h"
 #include "broker/journal/journal.h"
@@ -28,12 +29,14 @@ struct stack {
     struct random random;
     struct http_server *server;
     struct service *service;
+    struct supervisor *supervisor;
     int lock;
     bool is_broken; /* no service could be made */
 };
 
 static void close_stack(struct stack *stack)
 {
+    supervisor_free(stack->supervisor);
     http_server_free(stack->server);
     service_close(stack->service);
     journal_close(stack->world.journal);
@@ -65,13 +68,25 @@ static void warn_of_file(void *context, const char *path, const char *text)
     log_warn("file_may_be_changed", FIELD_TEXT("file", path), FIELD_TEXT("text", text));
 }
 
+/* Port 0 means none here. */
+static int listen_for_metrics(struct stack *stack, const struct config *config, struct error *err)
+{
+    int port = (int)config->metrics_port;
+
+    if (port == 0 || http_server_listen_loopback(stack->server, port, &port, err) == 0)
+        return 0;
+    return error_context(err, "metrics_port %d", port);
+}
+
 static int open_service(struct stack *stack, const struct config *config, struct error *err)
 {
     stack->service = service_open(&stack->world, config, err);
     if (!stack->service)
         return -1;
     stack->server = http_server_new(stack->world.loop, api_handle, stack->service);
-    return http_server_listen_unix(stack->server, config->socket, 0660, err);
+    if (http_server_listen_unix(stack->server, config->socket, 0660, err) < 0)
+        return -1;
+    return listen_for_metrics(stack, config, err);
 }
 
 static int build(struct stack *stack, const struct config *config, struct error *err)
@@ -140,10 +155,11 @@ static void reload(void *context)
 
 static void stop(void *context)
 {
-    struct loop *loop = context;
+    struct stack *stack = context;
 
     log_info("stopping", FIELD_TEXT("text", "asked to"));
-    loop_stop(loop);
+    supervisor_tell(stack->supervisor, "STOPPING=1");
+    loop_stop(stack->world.loop);
 }
 
 static int set_log(struct command_call *call)
@@ -171,11 +187,13 @@ static int serve(struct command_call *call)
         close_stack(&stack);
         return code;
     }
-    loop_on_terminate(stack.world.loop, stop, stack.world.loop);
+    stack.supervisor = supervisor_new(stack.world.loop);
+    loop_on_terminate(stack.world.loop, stop, &stack);
     loop_on_hangup(stack.world.loop, reload, &stack);
     log_info("serving", FIELD_TEXT("socket", config->socket), FIELD_TEXT("config", config->path),
              FIELD_TEXT("version", SLUICE_VERSION));
     service_start(stack.service);
+    supervisor_tell(stack.supervisor, "READY=1");
     loop_run(stack.world.loop);
     code = stack.is_broken || service_is_broken(stack.service) ? EXIT_ERROR : EXIT_DONE;
     close_stack(&stack);

@@ -227,6 +227,7 @@ struct config {
     char *socket;          /* path, absolute */
     char *ephemeral_label; /* "key=value": only nodes that carry it are ever moved */
     int64_t poll_ms;       /* how often pools are listed */
+    int64_t metrics_port;  /* on loopback; 0: none */
     int64_t repack_nodes;  /* spare nodes a cluster, for pods that do not pack perfectly */
     struct config_drain drain;
     struct config_guard guard;

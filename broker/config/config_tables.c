@@ -30,6 +30,9 @@ static const struct setting top_settings[] = {
       "SQLite file of transfers, orders and events; `:memory:` forgets them at the end" },
     { "socket", SETTING_TEXT, TOP(socket), "sluice.sock", 0, 0,
       "unix socket on which `sluice serve` answers" },
+    { "metrics_port", SETTING_INT, TOP(metrics_port), "0", 0, 65535,
+      "port on 127.0.0.1 where everyone may read `/metrics`, `/healthz` and `/readyz`, and nothing "
+      "else; 0: none" },
     { "ephemeral_label", SETTING_TEXT, TOP(ephemeral_label), "sluice.dev/ephemeral=true", 0, 0,
       "key=value; only nodes that carry it are ever moved" },
     { "poll", SETTING_DURATION, TOP(poll_ms), "15s", SECOND_MS, HOUR_MS,

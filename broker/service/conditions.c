@@ -135,3 +135,29 @@ json_t *conditions_words(const json_t *health, const char *cluster)
     }
     return words;
 }
+
+int conditions_severity(const json_t *health)
+{
+    for (size_t i = 0; i < COUNT_OF(severity_names); i++)
+        if (text_equal(severity_names[i], json_text_or(health, "severity", "")))
+            return (int)i + 1;
+    return 0;
+}
+
+json_t *conditions_counts(const json_t *health)
+{
+    json_t *counts = json_array();
+
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
+        json_int_t count = 0;
+        const json_t *row;
+        size_t i;
+
+        json_array_foreach(json_object_get(health, "conditions"), i, row)
+            count += place_of(row) == kind;
+        json_array_append_new(counts,
+                              json_make("{ss ss sI}", "id", kinds[kind].id, "severity",
+                                        severity_names[kinds[kind].severity], "count", count));
+    }
+    return counts;
+}

@@ -68,3 +68,10 @@ json_t *conditions_texts(const json_t *health) __attribute__((returns_nonnull, w
 /* The words of the cluster's conditions above severity note, the worst first, each once. */
 json_t *conditions_words(const json_t *health, const char *cluster)
     __attribute__((returns_nonnull, warn_unused_result));
+
+/* How bad it is in all: 0 well, 1 note, 2 warning, 3 critical. */
+int conditions_severity(const json_t *health);
+
+/* [{id, severity, count}], a row for each kind of condition, also for those that do not hold. */
+json_t *conditions_counts(const json_t *health)
+    __attribute__((returns_nonnull, warn_unused_result));

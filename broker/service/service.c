@@ -31,7 +31,7 @@ static void tick(void *context)
 {
     struct service *service = context;
 
-    service->planned_ms = loop_now(service->world->loop);
+    service->has_turned = true;
     timer_set(service->timer, TICK_MS); /* first, because a part that is advanced may ask for an
                                            earlier turn */
     clock_look(service->clock);
@@ -209,6 +209,11 @@ json_t *service_events(struct service *service, int64_t count, struct error *err
 bool service_is_broken(const struct service *service)
 {
     return service->runner->is_broken;
+}
+
+bool service_has_begun(const struct service *service)
+{
+    return service->has_turned;
 }
 
 /* The inputs of a plan: targets, supply, and the nodes that would be taken. */

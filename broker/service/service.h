@@ -42,6 +42,9 @@ void service_note_reload(struct service *service, const struct error *refusal);
 /* Whether the journal failed and the process should end. */
 bool service_is_broken(const struct service *service);
 
+/* Whether it has made its first turn. */
+bool service_has_begun(const struct service *service);
+
 /* Changes are in force when their function returns, and are reported when they are on the disk: see
    journal_after(). */
 void service_after(struct service *service, journal_after_fn fn, void *context);

@@ -63,10 +63,10 @@ struct service {
     struct unreadable unreadable;
     struct timer *timer;
     int64_t started_ms; /* loop time */
-    int64_t planned_ms;
-    char held[256];    /* why the guard let nothing begin at the last look; "": no reason */
-    char refused[512]; /* why the configuration that was read again is not in force; "": it is */
-    char doubt[256];   /* why the journal failed its verification; "": it did not */
+    bool has_turned;    /* at least once */
+    char held[256];     /* why the guard let nothing begin at the last look; "": no reason */
+    char refused[512];  /* why the configuration that was read again is not in force; "": it is */
+    char doubt[256];    /* why the journal failed its verification; "": it did not */
 };
 
 /* survey.c: the facts in the form that the plan wants.  Everything borrowed from the fleet is valid

@@ -216,6 +216,36 @@ static json_t *describe_cluster(const struct service *service, const struct surv
                      "trouble", trouble);
 }
 
+static json_t *describe_pool(const struct service *service, const struct plan_pool *pool)
+{
+    const struct config_pool *config = pool->config;
+    struct tally tally = { .wanted = -1, .trouble = "" };
+    int64_t here, movable;
+
+    tally_pool(service, pool, &tally);
+    here = tally.present + tally.leaving;
+    movable = here > tally.static_nodes ? here - tally.static_nodes : 0;
+    return json_make(
+        "{ss ss ss ss ss so sI so sI sI so so}", "pool", config->name, "cluster",
+        config->cluster->name, "reservation", config->reservation->name, "machine",
+        config->reservation->machine, "zone", config->reservation->zone, "nodes",
+        known(&tally, here), "static_nodes", (json_int_t)tally.static_nodes, "ephemeral_nodes",
+        known(&tally, movable), "incoming_nodes", (json_int_t)tally.incoming, "outgoing_nodes",
+        (json_int_t)tally.outgoing, "wanted_nodes",
+        tally.wanted < 0 ? json_null() : json_integer((json_int_t)tally.wanted), "age_s",
+        tally.age_ms == INT64_MAX ? json_null()
+                                  : json_integer((json_int_t)(tally.age_ms / SECOND_MS)));
+}
+
+static json_t *describe_pools(const struct service *service, const struct survey *survey)
+{
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < service->config->pool_count; i++)
+        json_array_append_new(rows, describe_pool(service, &survey->pools[i]));
+    return rows;
+}
+
 /* The number of live transfers at each step, and of those that need a person. */
 static json_t *describe_steps(const struct service *service, int *ret_count)
 {
@@ -333,6 +363,7 @@ json_t *service_status(struct service *service)
                        (json_int_t)(survey_lead_ms(service, NULL, 95) / SECOND_MS),
                        "is_lead_learned", (int)is_lead_learned(service));
     json_object_set_new(status, "health", health);
+    json_object_set_new(status, "pools", describe_pools(service, survey));
     json_object_set_new(status, "quotas", quotas_describe(service->quotas));
     json_object_set_new(status, "unknown", survey_unknown(service, NULL));
     add_margin(status, service);

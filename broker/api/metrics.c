@@ -1,0 +1,254 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * THE table of metrics, and the two text formats: Prometheus 0.0.4
+ * (https://prometheus.io/docs/instrumenting/exposition_formats/) and OpenMetrics 1.0
+ * (https://github.com/prometheus/OpenMetrics/blob/main/specification/OpenMetrics.md).
+ */
+#include "broker/api/metrics.h"
+
+#include "base/array.h"
+#include "base/input/json.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/text_items.h"
+#include "base/timestamp.h"
+
+#include <string.h>
+
+enum kind { GAUGE, COUNTER };
+
+static const char *const kind_names[] = { [GAUGE] = "gauge", [COUNTER] = "counter" };
+
+/* Rows whose labels are equal make one sample: the sum of their values. */
+/* clang-format off */
+static const struct family {
+    const char *name; /* without "sluice_", and a counter's without "_total" */
+    enum kind kind;
+    const char *rows;   /* the array of the status that has the samples; "": the status itself */
+    const char *labels; /* members of a row, with commas; "label=member" where the names differ,
+                           and "label:text" for a text that is always the same */
+    const char *value;  /* member: a number, a time (RFC 3339) or true and false; "": 1 each */
+    const char *help;
+} families[] = {
+    { "build_info", GAUGE, "", "version", "", "1; the version of the service that answers" },
+    { "health_severity", GAUGE, "", "", "severity", "0 all is well, 1 note, 2 warning, 3 critical" },
+    { "conditions", GAUGE, "condition_counts", "id,severity", "count", "Problems that hold now, by kind" },
+    { "broken", GAUGE, "", "", "is_broken", "1 after the journal failed: the service changes nothing" },
+
+    { "window_info", GAUGE, "", "window,next=next_window", "", "1; the window in force and the one that follows" },
+    { "window_end_timestamp_seconds", GAUGE, "", "", "window_until", "When the window in force ends" },
+    { "margin_seconds", GAUGE, "", "", "margin_s", "From the expected end (p95) of the tightest move to its window's start; negative: late" },
+    { "lead_time_seconds", GAUGE, "leads", "key,quantile:0.5", "p50_s", "Learned time of a transfer, from cordon to GPUs, by lead key" },
+    { "lead_time_seconds", GAUGE, "leads", "key,quantile:0.95", "p95_s", "" },
+
+    { "nodes", GAUGE, "pools", "cluster,machine,zone,pool,role:static", "static_nodes", "Nodes of a pool; static ones never move" },
+    { "nodes", GAUGE, "pools", "cluster,machine,zone,pool,role:ephemeral", "ephemeral_nodes", "" },
+    { "nodes_target", GAUGE, "pools", "cluster,machine,zone,pool", "wanted_nodes", "Nodes that the windows within reach want of a production pool" },
+    { "nodes_incoming", GAUGE, "pools", "cluster,machine,zone,pool", "incoming_nodes", "Nodes that transfers bring to the pool" },
+    { "nodes_outgoing", GAUGE, "pools", "cluster,machine,zone,pool", "outgoing_nodes", "Nodes that transfers take from the pool" },
+    { "pool_age_seconds", GAUGE, "pools", "cluster,pool", "age_s", "Age of the cloud's list of the pool" },
+    { "ready_gpus", GAUGE, "clusters", "cluster,role", "ready_gpus", "Allocatable GPUs on Ready nodes" },
+
+    { "reservation_nodes", GAUGE, "reservations", "reservation,machine,zone", "reserved_nodes", "Machines that are paid for" },
+    { "reservation_nodes_used", GAUGE, "reservations", "reservation,machine,zone", "nodes", "Machines that exist in its pools" },
+    { "reservation_nodes_moving", GAUGE, "reservations", "reservation,machine,zone", "moving_nodes", "Machines that transfers will make in its pools" },
+
+    { "moves", GAUGE, "transfers", "from,to,step", "", "Transfers under way" },
+    { "moves_stuck", GAUGE, "steps", "", "needs_operator", "Transfers under way that need a person" },
+    { "notice_violations", COUNTER, "", "", "notice_violations", "Pods that had to leave with less notice than was promised" },
+    { "emergency_evictions", COUNTER, "", "", "emergency_evictions", "Pods that left for an emergency, without notice" },
+
+    { "replicas", GAUGE, "workloads", "workload,cluster", "replicas", "Replicas of a workload's Deployment" },
+    { "replicas_target", GAUGE, "workloads", "workload,cluster", "wanted_replicas", "Replicas that the schedule in force wants" },
+    { "freeze", GAUGE, "overrides.freezes", "cluster", "", "1; scheduled moves of the cluster are frozen" },
+    { "reclaims", GAUGE, "overrides.reclaims", "pool", "", "Emergency reclaims in force" },
+};
+/* clang-format on */
+
+enum metrics_form metrics_form_of(const char *accept)
+{
+    return accept && strstr(accept, "application/openmetrics-text") ? METRICS_OPEN : METRICS_TEXT;
+}
+
+const char *metrics_content_type(enum metrics_form form)
+{
+    return form == METRICS_OPEN ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                : "text/plain; version=0.0.4; charset=utf-8";
+}
+
+/* Both formats escape the same three characters in label values. */
+static void add_escaped(struct text *out, const char *chars)
+{
+    for (; *chars != '\0'; chars++) {
+        if (*chars == '\n')
+            text_add(out, "\\n");
+        else if (*chars == '"' || *chars == '\\')
+            text_add(out, "\\%c", *chars);
+        else
+            text_add_bytes(out, chars, 1);
+    }
+}
+
+static void add_label(struct text *out, const json_t *row, const char *label)
+{
+    size_t name = strcspn(label, "=:");
+    const char *rest = label[name] == '\0' ? label : label + name + 1;
+
+    text_add(out, "%s%.*s=\"", out->length > 0 ? "," : "", (int)name, label);
+    add_escaped(out, label[name] == ':' ? rest : json_text_or(row, rest, ""));
+    text_add(out, "\"");
+}
+
+/* `cluster="prod-a",pool="prod-a-east"`; the caller frees it. */
+static char *print_labels(const json_t *row, const char *labels)
+{
+    struct text *out = text_new(TEXT_UNBOUNDED);
+    const char *item;
+    size_t length;
+
+    while (text_items_next(&labels, &item, &length)) {
+        owned(chars) char *label = text_format("%.*s", (int)length, item);
+
+        add_label(out, row, label);
+    }
+    return text_take(out);
+}
+
+/* false: not known */
+static bool read_value(const json_t *row, const char *member, double *ret_value)
+{
+    const json_t *value = json_at(row, member);
+    struct wall_time wall;
+    struct error err;
+
+    if (member[0] == '\0')
+        *ret_value = 1;
+    else if (json_is_number(value))
+        *ret_value = json_number_value(value);
+    else if (json_is_boolean(value))
+        *ret_value = json_is_true(value);
+    else if (json_is_string(value) && wall_parse(json_string_value(value), false, &wall, &err) == 0)
+        *ret_value = (double)wall.ms / SECOND_MS;
+    else
+        return false;
+    return true;
+}
+
+struct sample {
+    char *labels;
+    double value;
+};
+
+/* The samples of one name, in the order of the status. */
+struct samples {
+    ARRAY(struct sample) list;
+    struct map *by_labels; /* -> index + 1, as uintptr_t */
+};
+
+static void samples_add(struct samples *samples, const struct family *family, const json_t *row)
+{
+    owned(chars) char *labels = print_labels(row, family->labels);
+    uintptr_t at = (uintptr_t)map_get(samples->by_labels, labels);
+    double value = 0;
+
+    if (!read_value(row, family->value, &value))
+        return;
+    if (at == 0) {
+        *array_add(&samples->list) = (struct sample){ mem_copy_chars(labels), 0 };
+        at = samples->list.count;
+        map_set(samples->by_labels, labels, (void *)at);
+    }
+    samples->list.items[at - 1].value += value;
+}
+
+static void samples_add_all(struct samples *samples, const struct family *family,
+                            const json_t *status)
+{
+    const json_t *rows = family->rows[0] == '\0' ? status : json_at(status, family->rows);
+    const json_t *row;
+    size_t i;
+
+    if (json_is_object(rows))
+        samples_add(samples, family, rows);
+    json_array_foreach(rows, i, row)
+        samples_add(samples, family, row);
+}
+
+static void print_head(struct text *out, const struct family *family, enum metrics_form form)
+{
+    const char *suffix = family->kind == COUNTER && form == METRICS_TEXT ? "_total" : "";
+
+    text_add(out, "# HELP sluice_%s%s %s\n", family->name, suffix, family->help);
+    text_add(out, "# TYPE sluice_%s%s %s\n", family->name, suffix, kind_names[family->kind]);
+}
+
+static void print_samples(struct text *out, const struct family *family,
+                          const struct samples *samples)
+{
+    const char *suffix = family->kind == COUNTER ? "_total" : "";
+
+    for (size_t i = 0; i < samples->list.count; i++) {
+        const struct sample *sample = &samples->list.items[i];
+        bool has_labels = sample->labels[0] != '\0';
+
+        text_add(out, "sluice_%s%s%s%s%s %.15g\n", family->name, suffix, has_labels ? "{" : "",
+                 sample->labels, has_labels ? "}" : "", sample->value);
+    }
+}
+
+static void samples_clear(struct samples *samples)
+{
+    for (size_t i = 0; i < samples->list.count; i++)
+        mem_free(samples->list.items[i].labels);
+    array_clear(&samples->list);
+    map_free(samples->by_labels);
+}
+
+char *metrics_print(const json_t *status, enum metrics_form form)
+{
+    struct text *out = text_new(TEXT_UNBOUNDED);
+
+    for (size_t i = 0; i < COUNT_OF(families);) {
+        const struct family *first = &families[i];
+        struct samples samples = { .by_labels = map_new(NULL) };
+
+        for (; i < COUNT_OF(families) && text_equal(families[i].name, first->name); i++)
+            samples_add_all(&samples, &families[i], status);
+        print_head(out, first, form);
+        print_samples(out, first, &samples);
+        samples_clear(&samples);
+    }
+    if (form == METRICS_OPEN)
+        text_add(out, "# EOF\n");
+    return text_take(out);
+}
+
+/* The names of the labels, as people write them: "cluster, pool". */
+static void print_label_names(struct text *out, const char *labels)
+{
+    const char *item;
+    size_t length;
+
+    for (bool is_first = true; text_items_next(&labels, &item, &length); is_first = false)
+        text_add(out, "%s%.*s", is_first ? "" : ", ", (int)strcspn(item, ",=:"), item);
+}
+
+char *metrics_page(void)
+{
+    struct text *out = text_new(TEXT_UNBOUNDED);
+
+    text_add(out, "| metric | type | labels | what it says |\n|---|---|---|---|\n");
+    for (size_t i = 0; i < COUNT_OF(families); i++) {
+        const struct family *family = &families[i];
+
+        if (family->help[0] == '\0')
+            continue;
+        text_add(out, "| `sluice_%s%s` | %s | ", family->name,
+                 family->kind == COUNTER ? "_total" : "", kind_names[family->kind]);
+        print_label_names(out, family->labels);
+        text_add(out, " | %s |\n", family->help);
+    }
+    return text_take(out);
+}

@@ -1,0 +1,118 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The metrics' two text formats, and the page that lists them.
+ */
+#include "base/input/json.h"
+#include "base/text.h"
+#include "broker/api/metrics.h"
+#include "tests/support/document.h"
+#include "tests/support/golden.h"
+#include "tests/support/unit.h"
+
+#include <string.h>
+
+/* As the service gives it, with names that have to be escaped and values that are not known. */
+static const char facts[] =
+    "{\"version\": \"1.2\", \"severity\": 2, \"is_broken\": false,"
+    " \"window\": \"day\", \"next_window\": \"night\","
+    " \"window_until\": \"2026-11-17T20:00:00Z\", \"margin_s\": null,"
+    " \"notice_violations\": 3, \"emergency_evictions\": 0,"
+    " \"condition_counts\": ["
+    "  {\"id\": \"pool_closed\", \"severity\": \"warning\", \"count\": 1},"
+    "  {\"id\": \"frozen\", \"severity\": \"note\", \"count\": 0}],"
+    " \"leads\": [{\"key\": \"gcp/m/z\", \"p50_s\": 1500, \"p95_s\": 2400}],"
+    " \"pools\": ["
+    "  {\"pool\": \"a \\\"b\\\\\\n\", \"cluster\": \"prod\", \"machine\": \"m\", \"zone\": \"z\","
+    "   \"static_nodes\": 4, \"ephemeral_nodes\": null, \"incoming_nodes\": 2,"
+    "   \"outgoing_nodes\": 0, \"wanted_nodes\": 9, \"age_s\": 12}],"
+    " \"clusters\": [{\"cluster\": \"prod\", \"role\": \"production\", \"ready_gpus\": 32}],"
+    " \"reservations\": [], \"workloads\": [],"
+    " \"steps\": {\"needs_operator\": 1},"
+    " \"transfers\": ["
+    "  {\"from\": \"r\", \"to\": \"p\", \"step\": \"drain\"},"
+    "  {\"from\": \"r\", \"to\": \"p\", \"step\": \"join\"},"
+    "  {\"from\": \"r\", \"to\": \"p\", \"step\": \"drain\"}],"
+    " \"overrides\": {\"freezes\": [{\"cluster\": \"prod\"}], \"reclaims\": []}}";
+
+static char *print(enum metrics_form form)
+{
+    struct error err = { 0 };
+    owned(json) json_t *status = json_parse(facts, strlen(facts), "facts", &err);
+
+    if (!status)
+        fail_msg("%s", err.text);
+    return metrics_print(status, form);
+}
+
+static void the_text_format_is_that_of_prometheus(void **state)
+{
+    owned(chars) char *text = print(METRICS_TEXT);
+
+    (void)state;
+    golden_check("golden/metrics/text.txt", text);
+}
+
+static void openmetrics_names_counters_without_total_and_ends(void **state)
+{
+    owned(chars) char *text = print(METRICS_OPEN);
+
+    (void)state;
+    golden_check("golden/metrics/open.txt", text);
+    assert_non_null(strstr(text, "# TYPE sluice_notice_violations counter\n"));
+    assert_non_null(strstr(text, "\nsluice_notice_violations_total 3\n"));
+    assert_string_equal(text + strlen(text) - strlen("# EOF\n"), "# EOF\n");
+}
+
+static void the_client_chooses_the_format(void **state)
+{
+    static const struct {
+        const char *accept;
+        enum metrics_form form;
+    } cases[] = {
+        { NULL, METRICS_TEXT },
+        { "*/*", METRICS_TEXT },
+        { "text/plain;version=0.0.4;q=0.5,*/*;q=0.1", METRICS_TEXT },
+        { "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3",
+          METRICS_OPEN },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        assert_int_equal(metrics_form_of(cases[i].accept), cases[i].form);
+}
+
+/* A metric has one block of samples, because both formats forbid a second one. */
+static void each_name_has_one_head(void **state)
+{
+    owned(chars) char *text = print(METRICS_TEXT);
+
+    (void)state;
+    for (const char *at = text; (at = strstr(at, "# TYPE ")); at++) {
+        owned(chars) char *head = text_format("%.*s ", (int)(strcspn(at + 7, " ") + 7), at);
+
+        assert_null(strstr(at + 1, head));
+    }
+}
+
+static void the_page_has_each_metric(void **state)
+{
+    owned(chars) char *page = metrics_page();
+
+    (void)state;
+    document_check("docs/metrics.md", "metrics", page);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_text_format_is_that_of_prometheus),
+        cmocka_unit_test(openmetrics_names_counters_without_total_and_ends),
+        cmocka_unit_test(the_client_chooses_the_format),
+        cmocka_unit_test(each_name_has_one_head),
+        cmocka_unit_test(the_page_has_each_metric),
+    };
+
+    mem_setup();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -17,9 +17,9 @@
 
 #include <string.h>
 
-enum kind { GAUGE, COUNTER };
+enum kind { GAUGE, COUNTER, SUMMARY };
 
-static const char *const kind_names[] = { [GAUGE] = "gauge", [COUNTER] = "counter" };
+static const char *const kind_names[] = { "gauge", "counter", "summary" };
 
 /* Rows whose labels are equal make one sample: the sum of their values. */
 /* clang-format off */
@@ -40,8 +40,8 @@ static const struct family {
     { "window_info", GAUGE, "", "window,next=next_window", "", "1; the window in force and the one that follows" },
     { "window_end_timestamp_seconds", GAUGE, "", "", "window_until", "When the window in force ends" },
     { "margin_seconds", GAUGE, "", "", "margin_s", "From the expected end (p95) of the tightest move to its window's start; negative: late" },
-    { "lead_time_seconds", GAUGE, "leads", "key,quantile:0.5", "p50_s", "Learned time of a transfer, from cordon to GPUs, by lead key" },
-    { "lead_time_seconds", GAUGE, "leads", "key,quantile:0.95", "p95_s", "" },
+    { "lead_time_seconds", SUMMARY, "leads", "key,quantile:0.5", "p50_s", "Learned time of a transfer, from cordon to GPUs, by lead key" },
+    { "lead_time_seconds", SUMMARY, "leads", "key,quantile:0.95", "p95_s", "" },
 
     { "nodes", GAUGE, "pools", "cluster,machine,zone,pool,role:static", "static_nodes", "Nodes of a pool; static ones never move" },
     { "nodes", GAUGE, "pools", "cluster,machine,zone,pool,role:ephemeral", "ephemeral_nodes", "" },

@@ -21,7 +21,8 @@ enum exit_code {
     EXIT_INFEASIBLE = 4, /* targets cannot be met within the reservation */
     EXIT_PARTIAL = 5,    /* started, not finished in time */
     EXIT_USAGE = 64,
-    EXIT_TRY_AGAIN = 75, /* a lock is held */
+    EXIT_TRY_AGAIN = 75,   /* a lock is held */
+    EXIT_NOT_ALLOWED = 77, /* by the person's role, or by the permissions of the socket */
     EXIT_INTERRUPTED = 130,
 };
 

@@ -8,6 +8,7 @@
  */
 #include "base/memory.h"
 #include "base/world/http_connection.h"
+#include "base/world/http_peer.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -166,6 +167,18 @@ const char *http_call_body(const struct http_call *call, size_t *ret_size)
 struct http_peer http_call_peer(const struct http_call *call)
 {
     return call->peer;
+}
+
+bool http_call_has_group(const struct http_call *call, gid_t group)
+{
+    return call->connection && peer_has_group(call->connection->fd, group);
+}
+
+enum http_login http_call_login(const struct http_call *call, uid_t *ret_uid)
+{
+    if (!call->connection || !call->peer.is_local)
+        return LOGIN_UNKNOWN;
+    return peer_login(call->connection->fd, call->peer.pid, ret_uid);
 }
 
 static void add_headers(struct evhttp_request *request, const char *content_type,

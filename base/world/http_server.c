@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/world/http_connection.h"
+#include "base/world/http_peer.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,7 +22,6 @@
 #include <event2/http_struct.h>
 #include <event2/listener.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -88,27 +88,6 @@ static void forget_connection(struct connection *connection)
     mem_free(connection);
 }
 
-static void read_peer(struct connection *connection)
-{
-    struct ucred credentials;
-    socklen_t size = sizeof credentials;
-    int domain = 0;
-    socklen_t domain_size = sizeof domain;
-
-    getsockopt(connection->fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size);
-    if (domain != AF_UNIX) {
-        int on = 1;
-
-        /* Pieces of a stream must not wait for the acknowledgement of the piece before. */
-        setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        return;
-    }
-    connection->peer = (struct http_peer){ true, (uid_t)-1, (gid_t)-1, -1 };
-    if (getsockopt(connection->fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0)
-        connection->peer = (struct http_peer){ true, credentials.uid, credentials.gid,
-                                               credentials.pid };
-}
-
 /* libevent sees it as its end. */
 static void cut(struct connection *connection)
 {
@@ -134,7 +113,7 @@ static void admit(struct connection *connection)
     connection->fd = fd;
     connection->inode = status.st_ino;
     connection->deadline_ms = loop_now(server->loop) + REQUEST_DEADLINE_MS;
-    read_peer(connection);
+    connection->peer = peer_read(fd);
 
     if (!connection->peer.is_local) {
         if (++server->tcp_count > TCP_CONNECTIONS)

@@ -56,6 +56,16 @@ const char *http_call_header(const struct http_call *call, const char *name); /*
 const char *http_call_body(const struct http_call *call, size_t *ret_size);   /* terminated */
 struct http_peer http_call_peer(const struct http_call *call);
 
+/* Whether the process at the other end of a unix socket was a member of the group when it
+   connected.  False when the connection has ended. */
+bool http_call_has_group(const struct http_call *call, gid_t group);
+
+/* The user who logged in to the session of that process: sudo and su do not change it.  The kernel
+   lets only root set it, so it says which person acts as root, and gives no right.  LOGIN_NONE: the
+   process belongs to no login (cron, a service). */
+enum http_login { LOGIN_UNKNOWN, LOGIN_NONE, LOGIN_KNOWN };
+enum http_login http_call_login(const struct http_call *call, uid_t *ret_uid);
+
 /* Valid until http_call_answer() returns, which copies it. */
 struct http_reply {
     int status;

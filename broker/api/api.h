@@ -1,15 +1,27 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The service's HTTP interface on its unix socket.  JSON in, JSON out; an error is {"error":
- * {"kind", "text"}} with a status that says who must act: 400 the request is wrong, 403 refused by
- * policy or by the peer's rights, 404 no such thing, 409 the state has changed since it was read,
- * 503 not possible now: try again.  THE route table is in api.c.
+ * The service's HTTP interface.  JSON in, JSON out; an error is {"error": {"kind", "text"}} with a
+ * status that says who must act: 400 the request is wrong, 403 refused by policy or by the person's
+ * role (then with "cause": "permission"), 404 no such thing, 409 the state has changed since it was
+ * read, 503 not possible now: try again.  THE route table is in api.c.
  */
 #pragma once
 
+#include "base/text.h"
 #include "base/world/http_server.h"
+#include "broker/access/access.h"
 #include "broker/service/service.h"
 
-/* Handler for http_server_new(); context is the service. */
+struct api;
+
+/* Borrows both.  Free it after the server whose calls it handles. */
+struct api *api_new(struct service *service, const struct access *access)
+    __attribute__((returns_nonnull, warn_unused_result));
+void api_free(struct api *api);
+
+/* Handler for http_server_new(); context is the struct api. */
 void api_handle(void *context, struct http_call *call);
+
+/* The table of docs/access.md: each route and the least role that may ask it. */
+void api_document(struct text *out);

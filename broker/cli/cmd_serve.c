@@ -29,16 +29,25 @@ struct stack {
     struct random random;
     struct http_server *server;
     struct service *service;
+    struct access *access;
+    struct api *api;
     struct supervisor *supervisor;
     int lock;
     bool is_broken; /* no service could be made */
 };
 
+static void close_service(struct stack *stack)
+{
+    http_server_free(steal(&stack->server)); /* first: its calls ask the service */
+    service_close(steal(&stack->service));
+    api_free(steal(&stack->api));
+    access_free(steal(&stack->access));
+}
+
 static void close_stack(struct stack *stack)
 {
     supervisor_free(stack->supervisor);
-    http_server_free(stack->server);
-    service_close(stack->service);
+    close_service(stack);
     journal_close(stack->world.journal);
     http_free(stack->world.http);
     loop_free(stack->world.loop);
@@ -78,13 +87,34 @@ static int listen_for_metrics(struct stack *stack, const struct config *config, 
     return error_context(err, "metrics_port %d", port);
 }
 
+/* The socket's group may open it. */
+static int give_socket(const struct config *config, struct error *err)
+{
+    gid_t group;
+
+    if (!config->socket_group)
+        return 0;
+    if (access_find_group(config->socket_group, &group, err) < 0)
+        return error_context(err, "socket_group");
+    if (chown(config->socket, (uid_t)-1, group) < 0)
+        return error_errno(err, ERROR_DENIED,
+                           "cannot give %s to the group %s: the service's user must be its member",
+                           config->socket, config->socket_group);
+    return 0;
+}
+
 static int open_service(struct stack *stack, const struct config *config, struct error *err)
 {
     stack->service = service_open(&stack->world, config, err);
     if (!stack->service)
         return -1;
-    stack->server = http_server_new(stack->world.loop, api_handle, stack->service);
-    if (http_server_listen_unix(stack->server, config->socket, 0660, err) < 0)
+    stack->access = access_new(config->access, config->access_count, err);
+    if (!stack->access)
+        return -1;
+    stack->api = api_new(stack->service, stack->access);
+    stack->server = http_server_new(stack->world.loop, api_handle, stack->api);
+    if (http_server_listen_unix(stack->server, config->socket, 0660, err) < 0 ||
+        give_socket(config, err) < 0)
         return -1;
     return listen_for_metrics(stack, config, err);
 }
@@ -111,12 +141,6 @@ static int build(struct stack *stack, const struct config *config, struct error 
     if (journal_write_by_thread(world->journal, world->loop, err) < 0)
         return error_context(err, "journal %s", config->journal);
     return open_service(stack, config, err);
-}
-
-static void close_service(struct stack *stack)
-{
-    http_server_free(steal(&stack->server)); /* first: its calls ask the service */
-    service_close(steal(&stack->service));
 }
 
 /* The service is crash-safe, so reading the configuration again is a restart within the process:

@@ -193,6 +193,12 @@ static int read_sections(struct config *config, const struct config_file *file, 
         if (!config->quotas)
             return -1;
     }
+    if (file->access) {
+        config->access = section_read(config, CONFIG_ACCESS, file->access, &config->access_count,
+                                      err);
+        if (!config->access)
+            return -1;
+    }
     return read_engines(config, err) < 0 ? -1 : read_headrooms(config, err);
 }
 
@@ -290,8 +296,8 @@ struct config *config_read(const char *path, struct error *err)
     if (config_refuse_empty(yaml_root(config->document), err) < 0 ||
         read_sections(config, &file, err) < 0 || read_windows(config, &file, err) < 0 ||
         config_check(config, err) < 0 || config_check_join(config, err) < 0 ||
-        config_check_drain(config, err) < 0 || place_all(config, err) < 0 ||
-        config_read_services(config, err) < 0)
+        config_check_drain(config, err) < 0 || config_check_access(config, err) < 0 ||
+        place_all(config, err) < 0 || config_read_services(config, err) < 0)
         return NULL;
     return steal(&config);
 }
@@ -314,6 +320,7 @@ void config_free(struct config *config)
 
     if (!config)
         return;
+    section_free(CONFIG_ACCESS, config->access, config->access_count);
     section_free(CONFIG_QUOTAS, config->quotas, config->quota_count);
     for (size_t i = 0; i < config->workload_count; i++)
         mem_free(config->workloads[i].shares);

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/input/settings.h"
+#include "broker/access/access.h"
 #include "clusters/accelerators.h"
 #include "providers/common/provider.h"
 #include "windows/calendar/window.h"
@@ -225,6 +226,7 @@ struct config {
     char *schedules;       /* folder, absolute */
     char *journal;         /* path, absolute; ":memory:" is kept */
     char *socket;          /* path, absolute */
+    char *socket_group;    /* by name or number; NULL: that of the process */
     char *ephemeral_label; /* "key=value": only nodes that carry it are ever moved */
     int64_t poll_ms;       /* how often pools are listed */
     int64_t metrics_port;  /* on loopback; 0: none */
@@ -252,6 +254,8 @@ struct config {
     size_t workload_count;
     struct config_quota *quotas;
     size_t quota_count; /* may be 0 */
+    struct access_rule *access;
+    size_t access_count; /* may be 0 */
 };
 
 /* Reads and checks the file.  Paths in it are relative to its folder. */

@@ -18,6 +18,7 @@ enum config_table_id {
     CONFIG_GUARD,
     CONFIG_LEAD,
     CONFIG_JOIN,
+    CONFIG_ACCESS,
     CONFIG_VICTIMS,
     CONFIG_HEADROOM,
     CONFIG_CLUSTERS,
@@ -43,6 +44,7 @@ struct config_file {
     const struct yaml_node *guard;
     const struct yaml_node *lead;
     const struct yaml_node *join;
+    const struct yaml_node *access;
     const struct yaml_node *victims;
     const struct yaml_node *headroom;
     const struct yaml_node *accelerators;
@@ -83,6 +85,10 @@ int config_check(struct config *config, struct error *err) __attribute__((warn_u
 /* `accelerators`; NULL: it is absent.  config_accelerators.c */
 int config_read_accelerators(struct config *config, const struct yaml_node *section,
                              struct error *err) __attribute__((warn_unused_result));
+
+/* `access`: each entry is a role's.  config_access.c */
+int config_check_access(const struct config *config, struct error *err)
+    __attribute__((warn_unused_result));
 
 /* Entries with keys of their kind; config_kinds.c.  Reads one entry, with the keys of its kind. */
 int config_read_entry(const struct config *config, const struct config_table *table,

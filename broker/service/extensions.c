@@ -64,7 +64,7 @@ json_t *service_hold(struct service *service, const json_t *request, const char 
     before = transfer->departure;
     if (read_asked(request, transfer, &asked, err) < 0)
         return NULL;
-    who = text_format("%.40s: %.110s", by, reason);
+    who = text_format("%.64s: %.90s", by, reason);
     if (notice_extend(service->runner, transfer, asked, who, err) < 0)
         return NULL;
     runner_wake(service->runner);

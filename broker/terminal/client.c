@@ -9,6 +9,7 @@
 #include "base/input/json.h"
 #include "base/text.h"
 #include "base/world/loop.h"
+#include "broker/access/access.h"
 #include "windows/allocation/schedule.h"
 
 #include <stdio.h>
@@ -48,6 +49,8 @@ static void take_answer(struct waiting *waiting, const struct http_answer *answe
     }
     error_set(waiting->err, error_kind_of_name(json_text_or(body, "error/kind", "bug")), "%s",
               json_text_or(body, "error/text", "the service gave no reason"));
+    if (text_equal(json_text_or(body, "error/cause", ""), access_not_allowed.name))
+        error_because(waiting->err, &access_not_allowed);
 }
 
 static void answered(void *context, const struct http_answer *answer, const struct error *err)
@@ -60,6 +63,17 @@ static void answered(void *context, const struct http_answer *answer, const stru
     else
         *waiting->err = *err;
     loop_stop(waiting->loop);
+}
+
+/* The request was not sent: either we may not open the socket, or no service is there. */
+static void explain_silence(const struct config *config, struct error *err)
+{
+    if (http_socket_check(config->socket, err) < 0)
+        error_because(err, &access_not_allowed);
+    else
+        error_set(err, ERROR_TRANSIENT,
+                  "no service answers at %s: start it with `sluice serve --config %s`",
+                  config->socket, config->path);
 }
 
 json_t *client_ask(const struct config *config, enum http_method method, const char *path,
@@ -91,17 +105,16 @@ json_t *client_ask(const struct config *config, enum http_method method, const c
     loop_run(loop);
     if (!waiting.answer && err->kind == ERROR_UNKNOWN_OUTCOME)
         error_context(err, "the service at %s took the request and did not answer", config->socket);
-    if (!waiting.answer && err->kind == ERROR_TRANSIENT &&
-        http_socket_check(config->socket, err) == 0)
-        error_set(err, ERROR_TRANSIENT,
-                  "no service answers at %s: start it with `sluice serve --config %s`",
-                  config->socket, config->path);
+    if (!waiting.answer && err->kind == ERROR_TRANSIENT)
+        explain_silence(config, err);
     return waiting.answer;
 }
 
 int client_fail(const struct command_call *call, const struct error *err)
 {
     require(err->kind != ERROR_NONE);
+    if (err->cause == &access_not_allowed)
+        return call_fail(call, EXIT_NOT_ALLOWED, err);
     switch (err->kind) {
     case ERROR_DENIED:
     case ERROR_CONFLICT:

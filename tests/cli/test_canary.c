@@ -30,6 +30,8 @@ struct scene {
     struct world world;
     struct config *config;
     struct service *service;
+    struct access *access;
+    struct api *api;
     struct text *seen; /* log and answers: all that anybody can read */
     size_t parroted[COUNT_OF(planted)];
     int answers;
@@ -168,7 +170,9 @@ static void scene_begin(struct scene *scene)
     scene->service = service_open(&scene->world, scene->config, &err);
     if (!scene->service)
         fail_msg("%s", err.text);
-    scene->door = http_server_new(scene->loop, api_handle, scene->service);
+    scene->access = access_new(NULL, 0, &err);
+    scene->api = api_new(scene->service, scene->access);
+    scene->door = http_server_new(scene->loop, api_handle, scene->api);
     assert_int_equal(http_server_listen_unix(scene->door, scene->config->socket, 0600, &err), 0);
 }
 
@@ -217,6 +221,8 @@ static void scene_end(struct scene *scene)
 {
     http_server_free(scene->door);
     service_close(scene->service);
+    api_free(scene->api);
+    access_free(scene->access);
     journal_close(scene->world.journal);
     http_free(scene->http);
     http_server_free(scene->servers);

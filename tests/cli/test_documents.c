@@ -3,6 +3,7 @@
  *
  * The documents hold tables that are made from the code's own tables.
  */
+#include "broker/api/api.h"
 #include "broker/config/config.h"
 #include "broker/transfer/steps.h"
 #include "tests/cli/said.h"
@@ -51,6 +52,14 @@ static void add_steps(struct text *out)
     }
 }
 
+static void add_roles(struct text *out)
+{
+    text_add(out, "| role | what it may do more |\n|---|---|\n");
+    for (int i = ACCESS_VIEWER; i < ACCESS_ROLE_COUNT; i++)
+        text_add(out, "| `%s` | %s |\n", access_role_name((enum access_role)i),
+                 access_role_help((enum access_role)i));
+}
+
 /* The example's figures, with the command that people are told to give. */
 static void add_wait(struct text *out)
 {
@@ -68,9 +77,13 @@ static const struct {
     const char *name;
     void (*add)(struct text *out);
 } tables[] = {
-    { "README.md", "commands", add_commands },  { "ARCHITECTURE.md", "diagram", add_diagram },
-    { "ARCHITECTURE.md", "steps", add_steps },  { "broker/README.md", "settings", config_document },
+    { "README.md", "commands", add_commands },
+    { "ARCHITECTURE.md", "diagram", add_diagram },
+    { "ARCHITECTURE.md", "steps", add_steps },
+    { "broker/README.md", "settings", config_document },
     { "windows/ENGINES.md", "wait", add_wait },
+    { "docs/access.md", "roles", add_roles },
+    { "docs/access.md", "routes", api_document },
 };
 
 static void documents_say_what_the_code_says(void **state)

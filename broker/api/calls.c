@@ -1,0 +1,248 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The way from a call to an answer: the route, the person's role, the body, the answer.
+ */
+#include "base/input/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "broker/api/api.h"
+#include "broker/api/metrics.h"
+#include "broker/api/routes.h"
+
+#include <string.h>
+
+struct api {
+    struct service *service;
+    const struct access *access;
+};
+
+static int status_of(enum error_kind kind)
+{
+    switch (kind) {
+    case ERROR_INVALID:
+    case ERROR_CORRUPT: /* the readers' word for JSON of the wrong shape: the request's */
+        return 400;
+    case ERROR_DENIED:
+        return 403;
+    case ERROR_NOT_FOUND:
+        return 404;
+    case ERROR_CONFLICT:
+        return 409;
+    case ERROR_NONE:
+    case ERROR_TRANSIENT:
+    case ERROR_THROTTLED:
+    case ERROR_NO_CAPACITY:
+    case ERROR_UNKNOWN_OUTCOME:
+        return 503;
+    case ERROR_BUG:
+    case ERROR_KIND_COUNT:
+        return 500;
+    }
+    return 500;
+}
+
+static void answer_error(struct http_call *call, const struct error *err)
+{
+    require(err->kind != ERROR_NONE);
+
+    const char *cause = err->cause == &access_not_allowed ? err->cause->name : NULL;
+    owned(json)
+        json_t *body = json_make("{s{ss ss ss*}}", "error", "kind", error_kind_name(err->kind),
+                                 "text", err->text, "cause", cause);
+    owned(chars) char *text = json_print(body);
+
+    require(status_of(err->kind) >= 400);
+    http_call_answer(call, &(struct http_reply){ .status = status_of(err->kind),
+                                                 .body = text,
+                                                 .body_size = strlen(text) });
+}
+
+static json_t *read_body(struct http_call *call, struct error *err)
+{
+    size_t size;
+    const char *bytes = http_call_body(call, &size);
+    owned(json) json_t *body = NULL;
+
+    if (size == 0)
+        return json_object();
+    body = json_parse(bytes, size, "request", err);
+    if (body && !json_is_object(body)) {
+        error_set(err, ERROR_INVALID, "request: expected an object");
+        return NULL;
+    }
+    return steal(&body);
+}
+
+static bool is_act(const struct route *route)
+{
+    return route->role > ACCESS_VIEWER;
+}
+
+static json_t *run_route(const struct api *api, const struct route *route, struct ask *ask,
+                         struct http_call *call, struct error *err)
+{
+    struct person person = access_see(api->access, call);
+    owned(json) json_t *body = NULL;
+
+    /* Over TCP only routes for everyone come here: may_see(). */
+    if (http_call_peer(call).is_local && access_check(api->access, &person, route->role, err) < 0) {
+        log_info("request_refused", FIELD_TEXT("path", route->path), FIELD_TEXT("by", person.name));
+        return NULL;
+    }
+    body = read_body(call, err);
+    if (!body)
+        return NULL;
+    require(json_is_object(body));
+    ask->body = body;
+    ask->by = person.name;
+    if (is_act(route))
+        log_info("request", FIELD_TEXT("path", route->path), FIELD_TEXT("by", person.name));
+    require(ask->service && ask->body && ask->by);
+    return route->answer(ask, err);
+}
+
+static void answer_well(void *context, json_t *answer)
+{
+    struct http_call *call = context;
+    owned(chars) char *text = json_print(answer);
+
+    require(json_is_object(answer));
+    http_call_answer(
+        call, &(struct http_reply){ .status = 200, .body = text, .body_size = strlen(text) });
+    json_decref(answer);
+}
+
+static void answer_metrics(struct http_call *call, json_t *facts)
+{
+    enum metrics_form form = metrics_form_of(http_call_header(call, "Accept"));
+    owned(chars) char *text = metrics_print(facts, form);
+
+    http_call_answer(call, &(struct http_reply){ .status = 200,
+                                                 .content_type = metrics_content_type(form),
+                                                 .body = text,
+                                                 .body_size = strlen(text) });
+    json_decref(facts);
+}
+
+/* A call that is answered when the commits so far are on the disk. */
+struct wait {
+    const struct api *api;
+    struct http_call *call;
+    json_t *answer; /* to a change; NULL: a read, still to be answered */
+};
+
+static void handle(const struct api *api, struct http_call *call, bool is_now);
+
+static void after_wait(void *context, enum journal_fate fate)
+{
+    struct wait *wait = context;
+    struct error err = { 0 };
+
+    if (fate == JOURNAL_LOST) {
+        error_set(&err, ERROR_UNKNOWN_OUTCOME,
+                  "the journal failed while it was written: look before you repeat it");
+        answer_error(wait->call, &err);
+    } else if (fate == JOURNAL_KEPT && wait->answer) {
+        answer_well(wait->call, steal(&wait->answer));
+    } else if (fate == JOURNAL_KEPT) {
+        handle(wait->api, wait->call, true);
+    }
+    json_decref(wait->answer); /* of a call that ended with its server */
+    mem_free(wait);
+}
+
+static void answer_after(const struct api *api, struct http_call *call, json_t *answer)
+{
+    struct wait *wait = mem_new(sizeof *wait);
+
+    *wait = (struct wait){ api, call, answer };
+    service_after(api->service, after_wait, wait);
+}
+
+static void answer_route(const struct api *api, const struct route *route, struct ask *ask,
+                         struct http_call *call)
+{
+    struct error err = { 0 };
+    json_t *answer = run_route(api, route, ask, call, &err);
+
+    if (!answer)
+        answer_error(call, &err);
+    else if (route->flags & IS_METRICS)
+        answer_metrics(call, answer);
+    else if ((route->flags & IS_TRIED) && json_bool_or(answer, "is_dry_run", true))
+        service_try(api->service, answer, answer_well, call);
+    else if (is_act(route))
+        answer_after(api, call, answer);
+    else
+        answer_well(call, answer);
+}
+
+/* Over TCP the routes that anyone may read, and no others.  A browser that was led here under
+   another name (DNS rebinding) says that name in Host. */
+static bool may_see(struct http_call *call, const struct route *route)
+{
+    static const char *const names[] = { "127.0.0.1", "localhost" };
+    const char *host = http_call_header(call, "Host");
+
+    if (http_call_peer(call).is_local)
+        return true;
+    for (size_t i = 0; host && i < COUNT_OF(names); i++) {
+        size_t length = strlen(names[i]);
+
+        if (text_starts_with(host, names[i]) && (host[length] == '\0' || host[length] == ':'))
+            return (route->flags & IS_OPEN) != 0;
+    }
+    return false;
+}
+
+/* is_now: nothing has to be waited for any more. */
+static void handle(const struct api *api, struct http_call *call, bool is_now)
+{
+    struct ask ask = { .service = api->service, .target = http_call_target(call) };
+    struct url_segments segments = url_split(ask.target);
+    const struct route *route = route_find(http_call_method(call), &segments, &ask.id);
+    struct error err = { 0 };
+
+    if (route && !may_see(call, route))
+        route = NULL;
+    if (route && (is_now || !(route->flags & IS_KEPT))) {
+        answer_route(api, route, &ask, call);
+    } else if (route) {
+        answer_after(api, call, NULL);
+    } else {
+        error_set(&err, ERROR_NOT_FOUND, "there is no %s %s",
+                  http_method_name(http_call_method(call)), ask.target);
+        answer_error(call, &err);
+    }
+    url_segments_free(&segments);
+}
+
+struct api *api_new(struct service *service, const struct access *access)
+{
+    struct api *api = mem_new(sizeof *api);
+
+    *api = (struct api){ service, access };
+    return api;
+}
+
+void api_free(struct api *api)
+{
+    mem_free(api);
+}
+
+void api_handle(void *context, struct http_call *call)
+{
+    handle(context, call, false);
+}
+
+void api_document(struct text *out)
+{
+    const struct route *route;
+
+    text_add(out, "| request | least role |\n|---|---|\n");
+    for (size_t at = 0; (route = route_next(&at));)
+        text_add(out, "| `%s %s` | %s%s |\n", http_method_name(route->method), route->path,
+                 access_role_name(route->role),
+                 route->flags & IS_OPEN ? "; on the metrics port: none" : "");
+}

@@ -1,0 +1,386 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Each role against each route, on a real unix socket: a child process becomes a user with some
+ * groups, as the kernel sees it, and asks every route.  What is refused leaves no commit; what is
+ * done carries the person's name.
+ */
+#include "base/log.h"
+#include "broker/api/api.h"
+#include "broker/api/routes.h"
+#include "broker/journal/journal.h"
+#include "tests/cli/small_world.h"
+#include "tests/support/golden.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { GUEST = 65534, OPERATORS = 61001, DISPATCHERS = 61002, ADMINS = 61003, VIEWERS = 61004 };
+enum { TURN_MS = 20 };
+
+static const char access_settings[] = "access:\n"
+                                      "  operator: {groups: '61001'}\n"
+                                      "  dispatcher: {groups: '61009, 61002'}\n"
+                                      "  admin: {groups: '61003'}\n";
+
+struct scene {
+    char *folder;
+    struct loop *loop;
+    struct http *http;
+    struct random random;
+    struct world world;
+    struct config *config;
+    struct service *service;
+    struct access *access;
+    struct api *api;
+    struct http_server *door;
+};
+
+static void scene_begin(struct scene *scene, const char *settings)
+{
+    owned(chars) char *path = NULL;
+    owned(chars) char *text = text_format("%s%s", small_config, settings);
+    struct error err = { 0 };
+
+    *scene = (struct scene){ .folder = test_folder_new() };
+    assert_int_equal(chmod(scene->folder, 0755), 0);
+    path = test_folder_write(scene->folder, "sluice.yaml", text);
+    scene->loop = loop_libevent_new(&err);
+    scene->http = http_curl_new(scene->loop, NULL, &err);
+    random_seed(&scene->random, 1);
+    scene->config = config_read(path, &err);
+    if (!scene->config)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < scene->config->cluster_count; i++) {
+        owned(chars) char *name = text_format("%s.kubeconfig", scene->config->clusters[i].name);
+
+        mem_free(
+            test_folder_write(scene->folder, name,
+                              "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+                              "contexts: [{name: c, context: {cluster: c, user: u}}]\n"
+                              "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\n"
+                              "users: [{name: u, user: {token: t}}]\n"));
+    }
+    scene->world = (struct world){ scene->loop, scene->http, &scene->random, journal_memory_new() };
+    scene->service = service_open(&scene->world, scene->config, &err);
+    if (!scene->service)
+        fail_msg("%s", err.text);
+    scene->access = access_new(scene->config->access, scene->config->access_count, &err);
+    if (!scene->access)
+        fail_msg("%s", err.text);
+    scene->api = api_new(scene->service, scene->access);
+    scene->door = http_server_new(scene->loop, api_handle, scene->api);
+    assert_int_equal(http_server_listen_unix(scene->door, scene->config->socket, 0666, &err), 0);
+}
+
+static void scene_end(struct scene *scene)
+{
+    http_server_free(scene->door);
+    service_close(scene->service);
+    api_free(scene->api);
+    access_free(scene->access);
+    journal_close(scene->world.journal);
+    http_free(scene->http);
+    loop_free(scene->loop);
+    config_free(scene->config);
+    test_folder_free(scene->folder);
+}
+
+/* A user of the machine.  login: the user of its login session; 0: as the test's. */
+struct user {
+    uid_t uid;
+    gid_t group;
+    uid_t login;
+};
+
+static void become(const struct user *user)
+{
+    FILE *file = user->login ? fopen("/proc/self/loginuid", "w") : NULL;
+
+    if (file) {
+        fprintf(file, "%u", (unsigned)user->login);
+        if (fclose(file) != 0)
+            _exit(98);
+    }
+    if (user->uid != 0 &&
+        (setgroups(1, &user->group) < 0 || setgid(GUEST) < 0 || setuid(user->uid) < 0))
+        _exit(99);
+}
+
+static void send_request(const char *path, const char *request, int out)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    char bytes[4096];
+    ssize_t got;
+
+    if (!text_copy(address.sun_path, sizeof address.sun_path, path) ||
+        connect(fd, (struct sockaddr *)&address, sizeof address) < 0 ||
+        write(fd, request, strlen(request)) < 0)
+        _exit(97);
+    while ((got = read(fd, bytes, sizeof bytes)) > 0)
+        if (write(out, bytes, (size_t)got) != got)
+            _exit(96);
+    _exit(0);
+}
+
+/* The whole answer to one request of this user. */
+static char *ask_as(struct scene *scene, const struct user *user, const char *method,
+                    const char *path, const char *body)
+{
+    owned(chars) char *request = text_format("%s %s HTTP/1.1\r\nHost: localhost\r\n"
+                                             "Connection: close\r\nContent-Length: %zu\r\n\r\n%s",
+                                             method, path, strlen(body), body);
+    struct text *answer = text_new(TEXT_UNBOUNDED);
+    char bytes[4096];
+    int ends[2], status = 0;
+    ssize_t got;
+    pid_t child;
+
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        become(user);
+        send_request(scene->config->socket, request, ends[1]);
+    }
+    close(ends[1]);
+    while (waitpid(child, &status, WNOHANG) == 0)
+        loop_run_until(scene->loop, loop_now(scene->loop) + TURN_MS);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    while ((got = read(ends[0], bytes, sizeof bytes)) > 0)
+        text_add_bytes(answer, bytes, (size_t)got);
+    close(ends[0]);
+    return text_take(answer);
+}
+
+static int status_of(const char *answer)
+{
+    return atoi(answer + strlen("HTTP/1.1 "));
+}
+
+static bool is_refused(const char *answer)
+{
+    return status_of(answer) == 403 && strstr(answer, "\"cause\":\"permission\"");
+}
+
+static const struct {
+    const char *title;
+    struct user user;
+} columns[] = {
+    { "guest", { GUEST, GUEST, 0 } },        { "another group", { GUEST, 61005, 0 } },
+    { "operator", { GUEST, OPERATORS, 0 } }, { "dispatcher", { GUEST, DISPATCHERS, 0 } },
+    { "admin", { GUEST, ADMINS, 0 } },       { "root", { 0, 0, 0 } },
+};
+
+/* What members of these groups get of each route with an empty request.  Many are wrong requests
+   (400), but only 403 with the cause is about the person. */
+static void each_role_meets_each_route(void **state)
+{
+    owned(text) struct text *have = text_new(TEXT_UNBOUNDED);
+    const struct route *route;
+    struct scene scene;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip(); /* only root can be another user */
+    scene_begin(&scene, access_settings);
+    text_add(have, "route | least role");
+    for (size_t i = 0; i < COUNT_OF(columns); i++)
+        text_add(have, " | %s", columns[i].title);
+    for (size_t at = 0; (route = route_next(&at));) {
+        const char *method = http_method_name(route->method);
+
+        text_add(have, "\n%s %s | %s", method, route->path, access_role_name(route->role));
+        for (size_t i = 0; i < COUNT_OF(columns); i++) {
+            owned(chars) char *answer = ask_as(&scene, &columns[i].user, method, route->path, "");
+
+            text_add(have, " | %s", is_refused(answer) ? "-" : "may");
+        }
+    }
+    text_add(have, "\n");
+    golden_check("golden/access/roles.txt", have->chars);
+    scene_end(&scene);
+}
+
+static json_t *events_of(struct scene *scene)
+{
+    struct error err = { 0 };
+    json_t *events = journal_events(scene->world.journal, 100, &err);
+
+    assert_non_null(events);
+    return events;
+}
+
+/* A good request of each act; `who`: the least groups that may. */
+static const struct {
+    const char *path, *body;
+    gid_t who;
+} acts[] = {
+    { "/v1/freeze", "{\"for_s\":3600,\"reason\":\"r\"}", OPERATORS },
+    { "/v1/unfreeze", "{}", OPERATORS },
+    { "/v1/freeze", "{\"for_s\":60,\"reason\":\"r\",\"cluster\":\"prod-a\"}", DISPATCHERS },
+};
+
+static void a_refused_act_changes_nothing_and_a_done_one_names_the_person(void **state)
+{
+    static const struct user guest = { GUEST, GUEST, 0 };
+    struct scene scene;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    scene_begin(&scene, access_settings);
+    for (size_t i = 0; i < COUNT_OF(acts); i++) {
+        struct user user = { GUEST, acts[i].who, 1 }; /* daemon's login */
+        owned(json) json_t *before = events_of(&scene);
+        owned(chars) char *no = ask_as(&scene, &guest, "POST", acts[i].path, acts[i].body);
+        owned(json) json_t *between = events_of(&scene);
+        owned(chars) char *done = ask_as(&scene, &user, "POST", acts[i].path, acts[i].body);
+        owned(json) json_t *after = events_of(&scene);
+        const json_t *last = json_array_get(after, json_array_size(after) - 1);
+
+        assert_true(is_refused(no));
+        assert_int_equal(json_array_size(between), json_array_size(before));
+        if (status_of(done) != 200)
+            fail_msg("%s: %s", acts[i].path, done);
+        assert_int_equal(json_array_size(after), json_array_size(between) + 1);
+        assert_string_equal(json_text_or(last, "event/by", ""), "nobody (login daemon)");
+    }
+    scene_end(&scene);
+}
+
+static void a_refusal_says_who_which_role_and_how(void **state)
+{
+    static const struct {
+        const char *settings;
+        const char *method, *path;
+        const char *says;
+    } cases[] = {
+        { "", "POST", "/v1/freeze",
+          "you are nobody, with the role viewer; this needs the role operator: only root and the "
+          "service's user root have it, until access.operator.groups in the configuration names a "
+          "unix group" },
+        { access_settings, "POST", "/v1/apply",
+          "this needs the role dispatcher: members of these groups have the role dispatcher: "
+          "61009, 61002 (usermod -aG GROUP nobody, then log in again)" },
+        { "access: {admin: {groups: '61003'}}\n", "POST", "/v1/hold",
+          "members of these groups have the role admin: 61003" },
+        { "access: {viewer: {groups: '61004'}}\n", "GET", "/v1/status",
+          "you are nobody, with the role none; this needs the role viewer: members" },
+    };
+    static const struct user guest = { GUEST, GUEST, 0 };
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct scene scene;
+        owned(chars) char *answer = NULL;
+
+        scene_begin(&scene, cases[i].settings);
+        answer = ask_as(&scene, &guest, cases[i].method, cases[i].path, "");
+        if (!is_refused(answer) || !strstr(answer, cases[i].says))
+            fail_msg("%s: %s", cases[i].says, answer);
+        scene_end(&scene);
+    }
+}
+
+static void a_viewer_group_closes_the_socket_to_others(void **state)
+{
+    static const struct user member = { GUEST, VIEWERS, 0 };
+    struct scene scene;
+    owned(chars) char *answer = NULL;
+    owned(chars) char *metrics = NULL;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    scene_begin(&scene, "access: {viewer: {groups: '61004'}}\n");
+    answer = ask_as(&scene, &member, "GET", "/v1/status", "");
+    assert_int_equal(status_of(answer), 200);
+    metrics = ask_as(&scene, &columns[0].user, "GET", "/metrics", "");
+    assert_true(is_refused(metrics));
+    scene_end(&scene);
+}
+
+static void the_highest_role_counts(void **state)
+{
+    static const struct user member = { GUEST, DISPATCHERS, 0 };
+    struct scene scene;
+    owned(chars) char *answer = NULL;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    scene_begin(&scene, "access: {dispatcher: {groups: '61002'}, operator: {groups: '61002'}}\n");
+    answer = ask_as(&scene, &member, "POST", "/v1/apply", "");
+    assert_false(is_refused(answer));
+    scene_end(&scene);
+}
+
+/* sudo changes the user, not the login. */
+static void root_is_named_with_its_login(void **state)
+{
+    static const struct user root = { 0, 0, 1 };
+    static const char body[] = "{\"for_s\":3600,\"reason\":\"r\"}";
+    struct scene scene;
+    owned(chars) char *answer = NULL;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    scene_begin(&scene, "");
+    answer = ask_as(&scene, &root, "POST", "/v1/freeze", body);
+    if (status_of(answer) != 200 || !strstr(answer, "\"by\":\"root (login daemon)\""))
+        fail_msg("%s", answer);
+    scene_end(&scene);
+}
+
+static void an_unknown_group_is_refused_at_the_start(void **state)
+{
+    struct access_rule rule = { (char[]){ "operator" }, (char[]){ "no-such-group" } };
+    struct error err = { 0 };
+
+    (void)state;
+    assert_null(access_new(&rule, 1, &err));
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_string_equal(err.text,
+                        "access.operator.groups: this machine has no group no-such-group");
+}
+
+static void an_unknown_role_is_refused(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *text = text_format("%saccess: {king: {groups: '1'}}\n", small_config);
+    owned(chars) char *path = test_folder_write(folder, "sluice.yaml", text);
+    struct error err = { 0 };
+
+    (void)state;
+    assert_null(config_read(path, &err));
+    if (!strstr(err.text, "access.king: unknown role \"king\"; known roles: viewer, operator"))
+        fail_msg("%s", err.text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_role_meets_each_route),
+        cmocka_unit_test(a_refused_act_changes_nothing_and_a_done_one_names_the_person),
+        cmocka_unit_test(a_refusal_says_who_which_role_and_how),
+        cmocka_unit_test(a_viewer_group_closes_the_socket_to_others),
+        cmocka_unit_test(the_highest_role_counts),
+        cmocka_unit_test(root_is_named_with_its_login),
+        cmocka_unit_test(an_unknown_role_is_refused),
+        cmocka_unit_test(an_unknown_group_is_refused_at_the_start),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

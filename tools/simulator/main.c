@@ -1,103 +1,15 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * sluice-simulator: the simulated world behind real sockets, until it is told to stop.
+ * sluice-simulator: calls its one command.
  */
-#include "base/file.h"
-#include "base/input/options.h"
-#include "tools/simulator/model/simulator.h"
-
-#include <stdio.h>
-#include <string.h>
-
-static const struct command_option options[] = {
-    { "config", 'c', "FILE", "sluice.yaml: clusters, reservations, pools, workloads", false },
-    { "world", 'w', "FILE", "world.yaml: sizes, latencies, jobs, demand, faults", false },
-    { "port", 'p', "PORT", "port on 127.0.0.1; default: any", false },
-    { "write-kubeconfigs", 0, "FOLDER", "write NAME.kubeconfig for each cluster", false },
-    { "report", 0, "FILE", "write the report there at the end", false },
-    { "for", 0, "DURATION", "end after that long", false },
-    { 0 },
-};
-
-static void end(void *context)
-{
-    loop_stop(context);
-}
-
-static int write_report(struct simulator *simulator, const char *path, struct error *err)
-{
-    owned(json) json_t *report = simulator_report(simulator);
-    owned(chars) char *chars = json_print_pretty(report);
-
-    return file_write(path, chars, strlen(chars), 0644, err);
-}
-
-static int announce(struct command_call *call, struct simulator *simulator, struct error *err)
-{
-    const char *folder = call_text(call, "write-kubeconfigs");
-    int64_t wanted = 0;
-    int port;
-
-    if (call_int(call, "port", (struct int_range){ 0, 65535 }, &wanted, err) < 0 ||
-        simulator_listen(simulator, (int)wanted, &port, err) < 0)
-        return -1;
-
-    owned(chars) char *url = text_format("http://127.0.0.1:%d", port);
-
-    if (folder && simulator_write_kubeconfigs(simulator, folder, url, err) < 0)
-        return -1;
-    printf("listening on %s\n", url);
-    fflush(stdout);
-    return 0;
-}
-
-static int run(struct command_call *call)
-{
-    struct error err = { 0 };
-    const char *config = call_text(call, "config"), *world = call_text(call, "world");
-    const char *report = call_text(call, "report");
-    int64_t for_ms = 0;
-
-    if (!config || !world)
-        return call_usage_error(call, "--config and --world are needed");
-    if (call_duration(call, "for", &for_ms, &err) < 0)
-        return call_fail(call, EXIT_USAGE, &err);
-
-    owned(loop) struct loop *loop = loop_libevent_new(&err);
-
-    if (!loop)
-        return call_fail(call, EXIT_ERROR, &err);
-
-    owned(simulator) struct simulator *simulator = simulator_new(loop, config, world, &err);
-
-    if (!simulator || announce(call, simulator, &err) < 0)
-        return call_fail(call, EXIT_ERROR, &err);
-    loop_on_terminate(loop, end, loop);
-    if (for_ms > 0)
-        loop_run_until(loop, loop_now(loop) + for_ms);
-    else
-        loop_run(loop);
-    if (report && write_report(simulator, report, &err) < 0)
-        return call_fail(call, EXIT_ERROR, &err);
-    return EXIT_DONE;
-}
+#include "base/memory.h"
+#include "tools/simulator/command.h"
 
 int main(int argc, char **argv)
 {
-    static const struct command_help help = {
-        .summary = "a simulated world of clusters and clouds on loopback sockets",
-        .examples = "sluice-simulator --config sluice.yaml --world world.yaml\n"
-                    "sluice-simulator -c sluice.yaml -w world.yaml --port 8900 --for 10m",
-    };
-    static const struct command root = {
-        .name = "sluice-simulator",
-        .options = options,
-        .help = &help,
-        .run = run,
-    };
     static const struct command_option none[] = { { 0 } };
 
     mem_setup();
-    return command_main(&root, none, argc, argv);
+    return command_main(&simulator_command, none, argc, argv);
 }

@@ -195,7 +195,11 @@ void http_call_answer(struct http_call *call, const struct http_reply *reply)
 {
     require(!call->is_stream);
 
+    struct connection *connection = call->connection;
     struct evhttp_request *request = end_call(call);
+
+    if (connection)
+        server_expect_reader(connection);
 
     if (!request)
         return;

@@ -75,5 +75,8 @@ struct call_list *server_calls(struct http_server *server);
 /* Looks after connections and calls in the next turn. */
 void server_tick_soon(struct http_server *server);
 
+/* The answer begins to leave: from now on the client has a limited time to take it. */
+void server_expect_reader(struct connection *connection);
+
 /* Cuts the connection in the next turn: libevent may be on the stack. */
 void server_doom(struct connection *connection);

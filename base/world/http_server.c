@@ -34,6 +34,7 @@ enum {
     REQUEST_DEADLINE_MS = 10 * SECOND_MS,
     IDLE_DEADLINE_MS = 60 * SECOND_MS,
     WRITE_DEADLINE_S = 30,
+    ANSWER_DEADLINE_MS = 120 * SECOND_MS,
     SWEEP_MS = 200,
     PAUSE_MS = 2 * SECOND_MS,
     HEADERS_SIZE = 32768,
@@ -57,6 +58,7 @@ struct http_server {
     struct call_list calls;
     ARRAY(struct unix_socket) sockets;
     size_t tcp_count;
+    int64_t answer_deadline_ms;
     bool is_ending;
 };
 
@@ -68,6 +70,12 @@ struct call_list *server_calls(struct http_server *server)
 void server_tick_soon(struct http_server *server)
 {
     timer_set_sooner(server->tick, 0);
+}
+
+void server_expect_reader(struct connection *connection)
+{
+    connection->deadline_ms = loop_now(connection->server->loop) +
+                              connection->server->answer_deadline_ms;
 }
 
 void server_doom(struct connection *connection)
@@ -297,6 +305,7 @@ struct http_server *http_server_new(struct loop *loop, http_handler_fn handler, 
     server->loop = loop;
     server->handler = handler;
     server->context = context;
+    server->answer_deadline_ms = ANSWER_DEADLINE_MS;
     TAILQ_INIT(&server->connections);
     TAILQ_INIT(&server->calls);
     server->tick = timer_new(loop, on_tick, server);
@@ -309,6 +318,12 @@ struct http_server *http_server_new(struct loop *loop, http_handler_fn handler, 
     evhttp_set_bevcb(server->evhttp, on_accept, server);
     evhttp_set_gencb(server->evhttp, on_request, server);
     return server;
+}
+
+void http_server_limit_answers(struct http_server *server, int64_t deadline_ms)
+{
+    require(deadline_ms > 0);
+    server->answer_deadline_ms = deadline_ms;
 }
 
 /* Not a socket that another server has put there since. */

@@ -6,8 +6,9 @@
  *
  * Refused before the handler sees them: methods not in enum http_method, absolute-form targets,
  * requests with both Content-Length and Transfer-Encoding, bodies over 1 MiB, headers that take
- * longer than 10 s.  More than 512 TCP connections are refused.  With more than 256 connections on
- * unix sockets, the user who has the most of them loses one: the oldest without a request under
+ * longer than 10 s.  A client that takes nothing of its answer for 30 s, or not all of it in two
+ * minutes, is cut off.  More than 512 TCP connections are refused.  With more than 256 connections
+ * on unix sockets, the user who has the most of them loses one: the oldest without a request under
  * way, else the oldest GET.  If there is none, the new connection is closed.
  */
 #pragma once
@@ -39,6 +40,9 @@ struct http_server *http_server_new(struct loop *loop, http_handler_fn handler, 
 /* Ends all connections and removes the unix sockets that it made.  Calls that were not answered
    yet become invalid.  Not from inside the handler or an on_close. */
 void http_server_free(struct http_server *server);
+
+/* Another time than two minutes for a client to take its answer. */
+void http_server_limit_answers(struct http_server *server, int64_t deadline_ms);
 
 /* Binds a unix socket with this mode (for example 0660).  A dead socket file in the way is
    replaced, a live one is ERROR_CONFLICT.  The path's length limit is checked. */

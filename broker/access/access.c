@@ -138,8 +138,10 @@ struct person access_see(const struct access *access, const struct http_call *ca
     if (http_call_peer(call).is_local) {
         person.role = role_on_socket(access, call);
         name_on_socket(call, person.name, sizeof person.name);
+        text_print(person.key, sizeof person.key, "uid %u", (unsigned)http_call_peer(call).uid);
     } else {
         text_copy(person.name, sizeof person.name, "anyone");
+        text_copy(person.key, sizeof person.key, "metrics port");
     }
     return person;
 }

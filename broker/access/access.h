@@ -28,6 +28,7 @@ enum { PERSON_NAME_SIZE = 128 };
 struct person {
     enum access_role role;
     char name[PERSON_NAME_SIZE]; /* "ada"; "root (login ada)" for root by sudo or su */
+    char key[PERSON_NAME_SIZE];  /* whose rates count: one for all names of a user */
 };
 
 /* The cause of a refusal that another role would not have met. */

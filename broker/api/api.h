@@ -4,7 +4,8 @@
  * The service's HTTP interface.  JSON in, JSON out; an error is {"error": {"kind", "text"}} with a
  * status that says who must act: 400 the request is wrong, 403 refused by policy or by the person's
  * role (then with "cause": "permission"), 404 no such thing, 409 the state has changed since it was
- * read, 503 not possible now: try again.  THE route table is in api.c.
+ * read, 429 the person asks too often, 503 not possible now: try again.  THE route table is in
+ * api.c.
  */
 #pragma once
 
@@ -15,8 +16,8 @@
 
 struct api;
 
-/* Borrows both.  Free it after the server whose calls it handles. */
-struct api *api_new(struct service *service, const struct access *access)
+/* Borrows all.  Free it after the server whose calls it handles. */
+struct api *api_new(struct service *service, const struct access *access, struct loop *loop)
     __attribute__((returns_nonnull, warn_unused_result));
 void api_free(struct api *api);
 

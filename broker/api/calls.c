@@ -10,11 +10,14 @@
 #include "broker/api/metrics.h"
 #include "broker/api/routes.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 struct api {
     struct service *service;
     const struct access *access;
+    struct rates *rates;
+    struct loop *loop;
 };
 
 static int status_of(enum error_kind kind)
@@ -29,9 +32,10 @@ static int status_of(enum error_kind kind)
         return 404;
     case ERROR_CONFLICT:
         return 409;
+    case ERROR_THROTTLED:
+        return 429;
     case ERROR_NONE:
     case ERROR_TRANSIENT:
-    case ERROR_THROTTLED:
     case ERROR_NO_CAPACITY:
     case ERROR_UNKNOWN_OUTCOME:
         return 503;
@@ -47,13 +51,21 @@ static void answer_error(struct http_call *call, const struct error *err)
     require(err->kind != ERROR_NONE);
 
     const char *cause = err->cause == &access_not_allowed ? err->cause->name : NULL;
-    owned(json)
-        json_t *body = json_make("{s{ss ss ss*}}", "error", "kind", error_kind_name(err->kind),
-                                 "text", err->text, "cause", cause);
-    owned(chars) char *text = json_print(body);
+    int64_t wait_ms = err->retry_after_ms;
+    owned(json) json_t *why = json_make("{ss ss ss*}", "kind", error_kind_name(err->kind), "text",
+                                        err->text, "cause", cause);
+    owned(json) json_t *body = json_make("{sO}", "error", why);
+    owned(chars) char *wait = text_format("%" PRId64, (wait_ms + SECOND_MS - 1) / SECOND_MS);
+    const struct http_header header = { "Retry-After", wait };
+    owned(chars) char *text = NULL;
 
+    if (wait_ms > 0)
+        json_object_set_new(why, "retry_after_ms", json_integer(wait_ms));
+    text = json_print(body);
     require(status_of(err->kind) >= 400);
     http_call_answer(call, &(struct http_reply){ .status = status_of(err->kind),
+                                                 .headers = &header,
+                                                 .header_count = wait_ms > 0,
                                                  .body = text,
                                                  .body_size = strlen(text) });
 }
@@ -79,12 +91,27 @@ static bool is_act(const struct route *route)
     return route->role > ACCESS_VIEWER;
 }
 
+static int check_rate(const struct api *api, const struct route *route, const struct person *person,
+                      struct error *err)
+{
+    int64_t wait_ms = rates_take(api->rates, person->key, route->rate, loop_now(api->loop));
+
+    if (wait_ms == 0)
+        return 0;
+    error_set(err, ERROR_THROTTLED, "too many requests of %s: %s", person->name,
+              rate_text(route->rate));
+    error_wait(err, wait_ms);
+    return -1;
+}
+
 static json_t *run_route(const struct api *api, const struct route *route, struct ask *ask,
                          struct http_call *call, struct error *err)
 {
     struct person person = access_see(api->access, call);
     owned(json) json_t *body = NULL;
 
+    if (check_rate(api, route, &person, err) < 0)
+        return NULL;
     /* Over TCP only routes for everyone come here: may_see(). */
     if (http_call_peer(call).is_local && access_check(api->access, &person, route->role, err) < 0) {
         log_info("request_refused", FIELD_TEXT("path", route->path), FIELD_TEXT("by", person.name));
@@ -218,16 +245,19 @@ static void handle(const struct api *api, struct http_call *call, bool is_now)
     url_segments_free(&segments);
 }
 
-struct api *api_new(struct service *service, const struct access *access)
+struct api *api_new(struct service *service, const struct access *access, struct loop *loop)
 {
     struct api *api = mem_new(sizeof *api);
 
-    *api = (struct api){ service, access };
+    *api = (struct api){ service, access, rates_new(), loop };
     return api;
 }
 
 void api_free(struct api *api)
 {
+    if (!api)
+        return;
+    rates_free(api->rates);
     mem_free(api);
 }
 
@@ -240,9 +270,10 @@ void api_document(struct text *out)
 {
     const struct route *route;
 
-    text_add(out, "| request | least role |\n|---|---|\n");
+    text_add(out, "| request | least role | how often |\n|---|---|---|\n");
     for (size_t at = 0; (route = route_next(&at));)
-        text_add(out, "| `%s %s` | %s%s |\n", http_method_name(route->method), route->path,
+        text_add(out, "| `%s %s` | %s%s | %s |\n", http_method_name(route->method), route->path,
                  access_role_name(route->role),
-                 route->flags & IS_OPEN ? "; on the metrics port: none" : "");
+                 route->flags & IS_OPEN ? "; on the metrics port: none" : "",
+                 rate_text(route->rate));
 }

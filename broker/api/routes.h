@@ -7,6 +7,7 @@
 
 #include "base/url.h"
 #include "base/world/http_server.h"
+#include "broker/access/rates.h"
 #include "broker/access/role.h"
 #include "broker/service/service.h"
 
@@ -33,6 +34,7 @@ struct route {
     json_t *(*answer)(const struct ask *ask, struct error *err);
     enum access_role role; /* the least that may ask; above ACCESS_VIEWER: it changes something */
     int flags;             /* of enum route_flag */
+    enum rate rate;        /* how often a person may ask */
 };
 
 /* NULL: there is none.  *ret_id is borrowed from the segments. */

@@ -111,7 +111,7 @@ static int open_service(struct stack *stack, const struct config *config, struct
     stack->access = access_new(config->access, config->access_count, err);
     if (!stack->access)
         return -1;
-    stack->api = api_new(stack->service, stack->access);
+    stack->api = api_new(stack->service, stack->access, stack->world.loop);
     stack->server = http_server_new(stack->world.loop, api_handle, stack->api);
     if (http_server_listen_unix(stack->server, config->socket, 0660, err) < 0 ||
         give_socket(config, err) < 0)

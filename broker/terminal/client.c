@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { THROTTLED_TRIES = 5 };
 enum { CALL_TIMEOUT_MS = 30 * SECOND_MS, ANSWER_LIMIT = 64 << 20, SCHEDULE_LIMIT = 256 << 10 };
 
 struct config *client_config(const struct command_call *call, int *ret_code)
@@ -51,6 +52,7 @@ static void take_answer(struct waiting *waiting, const struct http_answer *answe
               json_text_or(body, "error/text", "the service gave no reason"));
     if (text_equal(json_text_or(body, "error/cause", ""), access_not_allowed.name))
         error_because(waiting->err, &access_not_allowed);
+    error_wait(waiting->err, json_int_or(body, "error/retry_after_ms", 0));
 }
 
 static void answered(void *context, const struct http_answer *answer, const struct error *err)
@@ -76,8 +78,8 @@ static void explain_silence(const struct config *config, struct error *err)
                   config->socket, config->path);
 }
 
-json_t *client_ask(const struct config *config, enum http_method method, const char *path,
-                   const json_t *body, struct error *err)
+static json_t *ask_once(const struct config *config, enum http_method method, const char *path,
+                        const json_t *body, struct error *err)
 {
     owned(loop) struct loop *loop = loop_libevent_new(err);
     owned(http) struct http *http = loop ? http_curl_new(loop, NULL, err) : NULL;
@@ -108,6 +110,18 @@ json_t *client_ask(const struct config *config, enum http_method method, const c
     if (!waiting.answer && err->kind == ERROR_TRANSIENT)
         explain_silence(config, err);
     return waiting.answer;
+}
+
+json_t *client_ask(const struct config *config, enum http_method method, const char *path,
+                   const json_t *body, struct error *err)
+{
+    for (int tries = 1;; tries++) {
+        json_t *answer = ask_once(config, method, path, body, err);
+
+        if (answer || err->kind != ERROR_THROTTLED || tries == THROTTLED_TRIES)
+            return answer;
+        client_rest(err->retry_after_ms); /* the service has done nothing */
+    }
 }
 
 int client_fail(const struct command_call *call, const struct error *err)

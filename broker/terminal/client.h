@@ -17,7 +17,8 @@
 struct config *client_config(const struct command_call *call, int *ret_code)
     __attribute__((warn_unused_result));
 
-/* One call to the service on its socket; body may be NULL.  Returns NULL and an error whose kind
+/* One call to the service on its socket; body may be NULL.  Waits and asks again when the service
+   says that we ask too often.  Returns NULL and an error whose kind
    the service gave, or ERROR_TRANSIENT when it does not run. */
 json_t *client_ask(const struct config *config, enum http_method method, const char *path,
                    const json_t *body, struct error *err) __attribute__((warn_unused_result));

@@ -435,6 +435,40 @@ static void a_slow_reader_is_noticed(void **state)
     assert_int_equal(fixture->closed_count, 1);
 }
 
+static void answer_much(void *context, struct http_call *call)
+{
+    static char body[16 << 20];
+
+    (void)context;
+    http_call_answer(call,
+                     &(struct http_reply){ .status = 200, .body = body, .body_size = sizeof body });
+}
+
+/* A few bytes now and then keep libevent's own timeouts from ever firing. */
+static void an_answer_that_is_taken_too_slowly_is_cut_off(void **state)
+{
+    struct http_fixture *fixture = *state;
+    int fd = fixture_connect_unix(fixture);
+    int64_t began_ms = loop_now(fixture->loop);
+    int64_t taken = 0;
+    char bytes[512];
+    ssize_t got;
+
+    http_server_limit_answers(fixture->server, SECOND_MS);
+    fixture->handler = answer_much;
+    write_all(fd, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    for (; loop_now(fixture->loop) - began_ms < 3 * SECOND_MS; taken += got)
+        if ((got = read_some(fd, bytes, sizeof bytes)) < 0)
+            break;
+        else
+            fixture_run_for(fixture, 100);
+    while ((got = read_some(fd, bytes, sizeof bytes)) > 0)
+        taken += got;
+    assert_int_equal(got, -1);
+    assert_in_range(taken, 1, 8 << 20);
+    close(fd);
+}
+
 static void many_streams_share_the_loop(void **state)
 {
     struct http_fixture *fixture = *state;
@@ -526,6 +560,7 @@ int main(void)
         SERVER_TEST(a_lack_of_descriptors_pauses_accepting),
         SERVER_TEST(a_dropped_call_has_an_unknown_outcome),
         SERVER_TEST(a_slow_reader_is_noticed),
+        SERVER_TEST(an_answer_that_is_taken_too_slowly_is_cut_off),
         SERVER_TEST(many_streams_share_the_loop),
         SERVER_TEST(a_call_outlives_its_client),
     };

@@ -73,7 +73,7 @@ static void scene_begin(struct scene *scene, const char *settings)
     scene->access = access_new(scene->config->access, scene->config->access_count, &err);
     if (!scene->access)
         fail_msg("%s", err.text);
-    scene->api = api_new(scene->service, scene->access);
+    scene->api = api_new(scene->service, scene->access, scene->loop);
     scene->door = http_server_new(scene->loop, api_handle, scene->api);
     assert_int_equal(http_server_listen_unix(scene->door, scene->config->socket, 0666, &err), 0);
 }
@@ -173,9 +173,9 @@ static const struct {
     const char *title;
     struct user user;
 } columns[] = {
-    { "guest", { GUEST, GUEST, 0 } },        { "another group", { GUEST, 61005, 0 } },
-    { "operator", { GUEST, OPERATORS, 0 } }, { "dispatcher", { GUEST, DISPATCHERS, 0 } },
-    { "admin", { GUEST, ADMINS, 0 } },       { "root", { 0, 0, 0 } },
+    { "guest", { 61101, GUEST, 0 } },        { "another group", { 61102, 61005, 0 } },
+    { "operator", { 61103, OPERATORS, 0 } }, { "dispatcher", { 61104, DISPATCHERS, 0 } },
+    { "admin", { 61105, ADMINS, 0 } },       { "root", { 0, 0, 0 } },
 };
 
 /* What members of these groups get of each route with an empty request.  Many are wrong requests
@@ -324,6 +324,37 @@ static void the_highest_role_counts(void **state)
     scene_end(&scene);
 }
 
+/* One person's flood is refused before it costs anything; another person is served. */
+static void a_person_who_asks_too_often_is_told_to_wait(void **state)
+{
+    enum { MOST = 1000 };
+    static const struct user ada = { 61101, GUEST, 0 }, ben = { 61102, GUEST, 0 };
+    struct scene scene;
+    int asked = 0;
+    owned(chars) char *other = NULL;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    scene_begin(&scene, "");
+    for (;; asked++) {
+        owned(chars) char *answer = ask_as(&scene, &ada, "POST", "/v1/plan", "");
+
+        assert_true(asked < MOST);
+        if (status_of(answer) != 429)
+            continue; /* no plan is possible here, but it was tried */
+        if (!strstr(answer, "Retry-After: 1\r\n") ||
+            !strstr(answer, "too many requests of uid 61101: 10 at once, then 2 a second") ||
+            !strstr(answer, "\"retry_after_ms\":"))
+            fail_msg("%s", answer);
+        break;
+    }
+    assert_true(asked >= 10);
+    other = ask_as(&scene, &ben, "POST", "/v1/plan", "");
+    assert_int_not_equal(status_of(other), 429);
+    scene_end(&scene);
+}
+
 /* sudo changes the user, not the login. */
 static void root_is_named_with_its_login(void **state)
 {
@@ -375,6 +406,7 @@ int main(void)
         cmocka_unit_test(a_refusal_says_who_which_role_and_how),
         cmocka_unit_test(a_viewer_group_closes_the_socket_to_others),
         cmocka_unit_test(the_highest_role_counts),
+        cmocka_unit_test(a_person_who_asks_too_often_is_told_to_wait),
         cmocka_unit_test(root_is_named_with_its_login),
         cmocka_unit_test(an_unknown_role_is_refused),
         cmocka_unit_test(an_unknown_group_is_refused_at_the_start),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # cmake --install: the two programs, manual pages, completions for shells, the pages of the project
-# and what they name (clusters/role.yaml, policies, alerts).  The target `pages` makes what is not in
+# and what they name (clusters/role.yaml, policies, alerts), units for systemd.  The target `pages` makes what is not in
 # the tree, with a program of our own: options stand in tables of C, and only part of a help page is
 # Markdown.
 include(GNUInstallDirs)
@@ -43,3 +43,15 @@ install(FILES clusters/role.yaml DESTINATION ${CMAKE_INSTALL_DOCDIR}/clusters)
 install(DIRECTORY tools/policies DESTINATION ${CMAKE_INSTALL_DOCDIR}/tools)
 install(FILES tools/packaging/prometheus/rules.yaml
         DESTINATION ${CMAKE_INSTALL_DOCDIR}/tools/packaging/prometheus)
+
+# The units name the programs by their whole path, which is known when they are installed.
+install(CODE "set(units ${CMAKE_SOURCE_DIR}/tools/packaging/systemd)")
+install(CODE [[
+    set(to $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/lib/systemd/system)
+    foreach(unit sluice.service sluice-apply.service sluice-apply.timer)
+        file(READ ${units}/${unit} text)
+        string(REPLACE "/usr/bin/sluice" "${CMAKE_INSTALL_PREFIX}/bin/sluice" text "${text}")
+        message(STATUS "Installing: ${to}/${unit}")
+        file(WRITE ${to}/${unit} "${text}")
+    endforeach()
+]])

@@ -9,9 +9,11 @@
 #include "base/memory.h"
 #include "base/world/http_connection.h"
 #include "base/world/http_peer.h"
+#include "base/world/tls_identity.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
+#include <event2/bufferevent_ssl.h>
 #include <event2/http_struct.h>
 #include <event2/keyvalq_struct.h>
 #include <string.h>
@@ -179,6 +181,24 @@ enum http_login http_call_login(const struct http_call *call, uid_t *ret_uid)
     if (!call->connection || !call->peer.is_local)
         return LOGIN_UNKNOWN;
     return peer_login(call->connection->fd, call->peer.pid, ret_uid);
+}
+
+struct text *http_call_certificate_names(const struct http_call *call)
+{
+    struct bufferevent *bufferevent;
+
+    if (!call->connection || !call->connection->evcon || !call->peer.is_encrypted)
+        return NULL;
+    bufferevent = evhttp_connection_get_bufferevent(call->connection->evcon);
+    return tls_peer_names(bufferevent_openssl_get_ssl(bufferevent));
+}
+
+bool http_call_names_server(const struct http_call *call)
+{
+    const struct tls_identity *identity = server_identity(call->server);
+    const char *host = http_call_header(call, "Host");
+
+    return identity && host && tls_identity_is_for(identity, host);
 }
 
 static void add_headers(struct evhttp_request *request, const char *content_type,

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What http_server.c (listening, watching over connections), http_shares.c (who has how many) and
- * http_call.c (one request and its answer) share.  Private to these.
+ * What http_server.c (watching over connections), http_listen.c (listening), http_shares.c (who has
+ * how many) and http_call.c (one request and its answer) share.  Private to these.
  *
  * libevent 2.1 tells of a connection only when its first request is complete, and its timeouts
  * start again with each byte.  So we keep a record of each connection from its accept on, with a
@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "base/array.h"
 #include "base/world/http_server.h"
 
 #include <event2/http.h>
@@ -48,6 +49,27 @@ struct http_call {
 TAILQ_HEAD(connection_list, connection);
 TAILQ_HEAD(call_list, http_call);
 
+struct unix_socket {
+    char *path;
+    dev_t device;
+    ino_t inode;
+};
+
+struct http_server {
+    struct loop *loop;
+    struct evhttp *evhttp;
+    struct timer *tick;
+    http_handler_fn handler;
+    void *context;
+    struct connection_list connections;
+    struct call_list calls;
+    ARRAY(struct unix_socket) sockets;
+    size_t tcp_count;
+    int64_t answer_deadline_ms;
+    const struct tls_identity *identity; /* NULL: its connections are not TLS */
+    bool is_ending;
+};
+
 /* Called when all connections of the unix sockets are in use: returns the one to close for the new
    connection, which is in the list.  It belongs to the user with the most connections.  The oldest
    idle one is taken, else the oldest that only reads.  NULL: all connections of that user are
@@ -70,7 +92,13 @@ void call_free(struct http_call *call);
 /* For a stream without a connection: frees the call and tells its owner. */
 void call_close_stream(struct http_call *call);
 
+/* NULL: its connections are not TLS. */
+const struct tls_identity *server_identity(const struct http_server *server);
+
 struct call_list *server_calls(struct http_server *server);
+
+/* Removes the files of its unix sockets, and forgets them.  http_listen.c */
+void server_remove_sockets(struct http_server *server);
 
 /* Looks after connections and calls in the next turn. */
 void server_tick_soon(struct http_server *server);

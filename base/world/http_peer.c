@@ -45,8 +45,11 @@ struct http_peer peer_read(int fd)
         return (struct http_peer){ 0 };
     }
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0)
-        return (struct http_peer){ true, (uid_t)-1, (gid_t)-1, -1 };
-    return (struct http_peer){ true, credentials.uid, credentials.gid, credentials.pid };
+        return (
+            struct http_peer){ .is_local = true, .uid = (uid_t)-1, .gid = (gid_t)-1, .pid = -1 };
+    return (struct http_peer){
+        .is_local = true, .uid = credentials.uid, .gid = credentials.gid, .pid = credentials.pid
+    };
 }
 
 bool peer_has_group(int fd, gid_t group)

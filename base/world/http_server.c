@@ -1,31 +1,30 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Listening, and watching over connections: how many there are, who is at the other end, and how
+ * Watching over connections: how many there are, who is at the other end, and how
  * long a request may take to arrive.  The cap of unix sockets is apart from that of TCP, so that a
  * flood on one door does not close the other; and on a unix socket the user with the most
  * connections loses one to the others.
  */
 #include "base/world/http_server.h"
 
-#include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/world/http_connection.h"
 #include "base/world/http_peer.h"
+#include "base/world/tls_identity.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
+#include <event2/bufferevent_ssl.h>
 #include <event2/http_struct.h>
 #include <event2/listener.h>
-#include <netinet/in.h>
+#include <openssl/ssl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum {
@@ -39,32 +38,16 @@ enum {
     PAUSE_MS = 2 * SECOND_MS,
     HEADERS_SIZE = 32768,
     BODY_SIZE = 1 << 20,
-    BACKLOG = 128,
-};
-
-struct unix_socket {
-    char *path;
-    dev_t device;
-    ino_t inode;
-};
-
-struct http_server {
-    struct loop *loop;
-    struct evhttp *evhttp;
-    struct timer *tick;
-    http_handler_fn handler;
-    void *context;
-    struct connection_list connections;
-    struct call_list calls;
-    ARRAY(struct unix_socket) sockets;
-    size_t tcp_count;
-    int64_t answer_deadline_ms;
-    bool is_ending;
 };
 
 struct call_list *server_calls(struct http_server *server)
 {
     return &server->calls;
+}
+
+const struct tls_identity *server_identity(const struct http_server *server)
+{
+    return server->identity;
 }
 
 void server_tick_soon(struct http_server *server)
@@ -122,6 +105,7 @@ static void admit(struct connection *connection)
     connection->inode = status.st_ino;
     connection->deadline_ms = loop_now(server->loop) + REQUEST_DEADLINE_MS;
     connection->peer = peer_read(fd);
+    connection->peer.is_encrypted = server->identity != NULL;
 
     if (!connection->peer.is_local) {
         if (++server->tcp_count > TCP_CONNECTIONS)
@@ -159,15 +143,6 @@ static struct http_call *find_lost_stream(struct http_server *server)
     return NULL;
 }
 
-/* Without descriptors left, accepting fails again at once, forever: the listener pauses until the
-   next tick. */
-static void on_accept_fails(struct evconnlistener *listener, void *context)
-{
-    (void)context;
-    evconnlistener_disable(listener);
-    log_warn("accept_failed", FIELD_TEXT("text", strerror(errno)));
-}
-
 static void enable_listener(struct evhttp_bound_socket *socket, void *context)
 {
     (void)context;
@@ -194,14 +169,33 @@ static void on_tick(void *context)
     timer_set_sooner(server->tick, TAILQ_EMPTY(&server->connections) ? PAUSE_MS : SWEEP_MS);
 }
 
+static struct bufferevent *new_bufferevent(const struct http_server *server,
+                                           struct event_base *base)
+{
+    struct bufferevent *bufferevent;
+
+    if (server->identity) {
+        SSL *ssl = SSL_new(tls_identity_context(server->identity));
+
+        require(ssl);
+        bufferevent = bufferevent_openssl_socket_new(base, -1, ssl, BUFFEREVENT_SSL_ACCEPTING,
+                                                     BEV_OPT_CLOSE_ON_FREE);
+        require(bufferevent);
+        bufferevent_openssl_set_allow_dirty_shutdown(bufferevent, 1);
+        return bufferevent;
+    }
+    bufferevent = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+    require(bufferevent);
+    return bufferevent;
+}
+
 /* libevent asks for a bufferevent when it has accepted; the descriptor is put in after that. */
 static struct bufferevent *on_accept(struct event_base *base, void *context)
 {
     struct http_server *server = context;
     struct connection *connection = mem_new(sizeof *connection);
-    struct bufferevent *bufferevent = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+    struct bufferevent *bufferevent = new_bufferevent(server, base);
 
-    require(bufferevent);
     bufferevent_incref(bufferevent);
     connection->server = server;
     connection->fresh = bufferevent;
@@ -320,20 +314,20 @@ struct http_server *http_server_new(struct loop *loop, http_handler_fn handler, 
     return server;
 }
 
+struct http_server *http_server_new_tls(struct loop *loop, const struct tls_identity *identity,
+                                        http_handler_fn handler, void *context)
+{
+    struct http_server *server = http_server_new(loop, handler, context);
+
+    require(identity);
+    server->identity = identity;
+    return server;
+}
+
 void http_server_limit_answers(struct http_server *server, int64_t deadline_ms)
 {
     require(deadline_ms > 0);
     server->answer_deadline_ms = deadline_ms;
-}
-
-/* Not a socket that another server has put there since. */
-static void remove_socket(const struct unix_socket *socket)
-{
-    struct stat status;
-
-    if (lstat(socket->path, &status) == 0 && status.st_dev == socket->device &&
-        status.st_ino == socket->inode)
-        unlink(socket->path);
 }
 
 static void end_calls(struct http_server *server)
@@ -358,121 +352,7 @@ void http_server_free(struct http_server *server)
     evhttp_free(server->evhttp);
     while ((connection = TAILQ_FIRST(&server->connections)))
         forget_connection(connection);
-    for (size_t i = 0; i < server->sockets.count; i++) {
-        remove_socket(&server->sockets.items[i]);
-        mem_free(server->sockets.items[i].path);
-    }
-    array_clear(&server->sockets);
+    server_remove_sockets(server);
     timer_free(server->tick);
     mem_free(server);
-}
-
-static int listen_on(struct http_server *server, int fd, const char *where, struct error *err)
-{
-    const unsigned flags = LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC;
-    struct evconnlistener *listener;
-
-    if (listen(fd, BACKLOG) < 0) {
-        error_errno(err, ERROR_TRANSIENT, "cannot listen on %s", where);
-        close(fd);
-        return -1;
-    }
-    listener = evconnlistener_new(loop_event_base(server->loop), NULL, NULL, flags, 0, fd);
-    require(listener && evhttp_bind_listener(server->evhttp, listener));
-    evconnlistener_set_error_cb(listener, on_accept_fails);
-    server_tick_soon(server);
-    return 0;
-}
-
-/* Whether the path is free, after taking a dead socket away. */
-static int clear_path(const char *path, const struct sockaddr_un *address, struct error *err)
-{
-    struct stat status;
-
-    if (lstat(path, &status) < 0)
-        return errno == ENOENT ? 0 : error_errno(err, ERROR_DENIED, "%s", path);
-    if (!S_ISSOCK(status.st_mode))
-        return error_set(err, ERROR_INVALID, "%s is in the way and is no socket", path);
-
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-    if (fd < 0)
-        return error_errno(err, ERROR_TRANSIENT, "cannot make a socket");
-
-    bool is_dead = connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 &&
-                   errno == ECONNREFUSED;
-
-    close(fd);
-    if (!is_dead)
-        return error_set(err, ERROR_CONFLICT, "another process listens on %s", path);
-    if (unlink(path) < 0)
-        return error_errno(err, ERROR_DENIED, "cannot remove the dead socket %s", path);
-    return 0;
-}
-
-static int bind_unix(const char *path, mode_t mode, struct stat *ret_status, struct error *err)
-{
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-
-    if (!text_copy(address.sun_path, sizeof address.sun_path, path))
-        return error_set(err, ERROR_INVALID, "the socket's path is longer than %zu characters: %s",
-                         sizeof address.sun_path - 1, path);
-    if (clear_path(path, &address, err) < 0)
-        return -1;
-
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-    if (fd < 0)
-        return error_errno(err, ERROR_TRANSIENT, "cannot make a socket");
-
-    /* Closed to all until the mode is set. */
-    mode_t mask = umask(0777);
-    int is_bound = bind(fd, (const struct sockaddr *)&address, sizeof address);
-
-    umask(mask);
-    if (is_bound < 0 || chmod(path, mode) < 0 || lstat(path, ret_status) < 0) {
-        error_errno(err, ERROR_DENIED, "cannot bind %s", path);
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
-int http_server_listen_unix(struct http_server *server, const char *path, mode_t mode,
-                            struct error *err)
-{
-    struct stat status;
-    int fd = bind_unix(path, mode, &status, err);
-
-    if (fd < 0 || listen_on(server, fd, path, err) < 0)
-        return -1;
-    *array_add(&server->sockets) = (struct unix_socket){ mem_copy_chars(path), status.st_dev,
-                                                         status.st_ino };
-    return 0;
-}
-
-int http_server_listen_loopback(struct http_server *server, int port, int *ret_port,
-                                struct error *err)
-{
-    struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-    socklen_t size = sizeof address;
-    int on = 1;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-    if (fd < 0)
-        return error_errno(err, ERROR_TRANSIENT, "cannot make a socket");
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
-        bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &size) < 0) {
-        error_errno(err, errno == EADDRINUSE ? ERROR_CONFLICT : ERROR_DENIED,
-                    "cannot bind port %d of 127.0.0.1", port);
-        close(fd);
-        return -1;
-    }
-    if (listen_on(server, fd, "127.0.0.1", err) < 0)
-        return -1;
-    if (ret_port)
-        *ret_port = ntohs(address.sin_port);
-    return 0;
 }

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The HTTP server, on libevent's evhttp: unix sockets with the peer's credentials, and TCP on
- * loopback (the simulator's).  One handler gets every call and answers it, at once or later.
+ * The HTTP server, on libevent's evhttp: unix sockets with the peer's credentials, TCP on loopback,
+ * and TLS with the client's certificate.  One handler gets every call and answers it, at once or
+ * later.
  *
  * Refused before the handler sees them: methods not in enum http_method, absolute-form targets,
  * requests with both Content-Length and Transfer-Encoding, bodies over 1 MiB, headers that take
@@ -21,11 +22,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct tls_identity;
+struct text;
 struct http_server;
 struct http_call; /* one request that waits for its answer */
 
 struct http_peer {
-    bool is_local; /* came by a unix socket: uid, gid and pid are the kernel's word */
+    bool is_local;     /* came by a unix socket: uid, gid and pid are the kernel's word */
+    bool is_encrypted; /* came by TLS */
     uid_t uid;
     gid_t gid;
     pid_t pid;
@@ -35,6 +39,11 @@ struct http_peer {
 typedef void (*http_handler_fn)(void *context, struct http_call *call);
 
 struct http_server *http_server_new(struct loop *loop, http_handler_fn handler, void *context)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* As http_server_new(), for a server all of whose connections are TLS.  Borrows the identity. */
+struct http_server *http_server_new_tls(struct loop *loop, const struct tls_identity *identity,
+                                        http_handler_fn handler, void *context)
     __attribute__((returns_nonnull, warn_unused_result));
 
 /* Ends all connections and removes the unix sockets that it made.  Calls that were not answered
@@ -53,6 +62,11 @@ int http_server_listen_unix(struct http_server *server, const char *path, mode_t
 int http_server_listen_loopback(struct http_server *server, int port, int *ret_port,
                                 struct error *err) __attribute__((warn_unused_result));
 
+/* Binds "10.0.0.7:8443" or "[::]:8443", of a server for TLS.  port 0: any; *ret_port (may be NULL)
+   says which.  ERROR_INVALID: not an address and port. */
+int http_server_listen_tls(struct http_server *server, const char *address, int *ret_port,
+                           struct error *err) __attribute__((warn_unused_result));
+
 /* The request of a call; all of it is valid until the answer. */
 enum http_method http_call_method(const struct http_call *call);
 const char *http_call_target(const struct http_call *call); /* "/v1/status?since=5", undecoded */
@@ -63,6 +77,13 @@ struct http_peer http_call_peer(const struct http_call *call);
 /* Whether the process at the other end of a unix socket was a member of the group when it
    connected.  False when the connection has ended. */
 bool http_call_has_group(const struct http_call *call, gid_t group);
+
+/* tls_peer_names() of a call by TLS; NULL: no certificate, or another kind of call. */
+struct text *http_call_certificate_names(const struct http_call *call);
+
+/* Whether a call by TLS names in its header Host a name of the server's certificate.  A browser
+   that was led here under another name (DNS rebinding) does not. */
+bool http_call_names_server(const struct http_call *call);
 
 /* The user who logged in to the session of that process: sudo and su do not change it.  The kernel
    lets only root set it, so it says which person acts as root, and gives no right.  LOGIN_NONE: the

@@ -21,7 +21,8 @@ struct access {
         gid_t group;
         enum access_role role;
     }) groups;
-    char *group_names[ACCESS_ROLE_COUNT]; /* as configured; NULL: none */
+    char *group_names[ACCESS_ROLE_COUNT];       /* as configured; NULL: none */
+    char *certificate_names[ACCESS_ROLE_COUNT]; /* the same */
 };
 
 const struct error_cause access_not_allowed = { "permission" };
@@ -54,14 +55,21 @@ int access_find_group(const char *name, gid_t *ret_group, struct error *err)
     return 0;
 }
 
-static int add_groups(struct access *access, const struct access_rule *rule, struct error *err)
+static enum access_role find_role(const struct access_rule *rule)
 {
     enum access_role role = access_role_find(rule->name);
+
+    require(role != ACCESS_NONE); /* the configuration was checked */
+    return role;
+}
+
+static int add_groups(struct access *access, const struct access_rule *rule, struct error *err)
+{
+    enum access_role role = find_role(rule);
     const char *rest = rule->groups;
     const char *item;
     size_t length;
 
-    require(role != ACCESS_NONE); /* the configuration was checked */
     access->group_names[role] = mem_copy_chars(rule->groups);
     while (text_items_next(&rest, &item, &length)) {
         owned(chars) char *name = text_format("%.*s", (int)length, item);
@@ -78,9 +86,12 @@ struct access *access_new(const struct access_rule *rules, size_t count, struct 
 {
     owned(access) struct access *access = mem_new(sizeof *access);
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         if (rules[i].groups && add_groups(access, &rules[i], err) < 0)
             return NULL;
+        if (rules[i].certificates)
+            access->certificate_names[find_role(&rules[i])] = mem_copy_chars(rules[i].certificates);
+    }
     return steal(&access);
 }
 
@@ -89,8 +100,10 @@ void access_free(struct access *access)
     if (!access)
         return;
     array_clear(&access->groups);
-    for (size_t i = 0; i < COUNT_OF(access->group_names); i++)
+    for (size_t i = 0; i < ACCESS_ROLE_COUNT; i++) {
         mem_free(access->group_names[i]);
+        mem_free(access->certificate_names[i]);
+    }
     mem_free(access);
 }
 
@@ -131,6 +144,36 @@ static void name_on_socket(const struct http_call *call, char *out, size_t size)
     }
 }
 
+static enum access_role role_of_name(const struct access *access, const char *name)
+{
+    for (int role = ACCESS_ROLE_COUNT - 1; role > ACCESS_NONE; role--)
+        if (text_items_have(access->certificate_names[role], name))
+            return (enum access_role)role;
+    return ACCESS_NONE;
+}
+
+/* The person has the first name of the certificate that gives the highest role, else its first. */
+static void see_certificate(const struct access *access, const struct http_call *call,
+                            struct person *person)
+{
+    owned(text) struct text *names = http_call_certificate_names(call);
+
+    text_copy(person->name, sizeof person->name, "a client without a certificate");
+    for (char *at = names ? names->chars : NULL; at && *at;) {
+        size_t length = strcspn(at, "\n");
+        enum access_role role;
+
+        at[length] = '\0';
+        role = role_of_name(access, at);
+        if (at == names->chars || role > person->role) {
+            text_copy(person->name, sizeof person->name, at);
+            person->role = role;
+        }
+        at += length + 1;
+    }
+    text_print(person->key, sizeof person->key, "certificate %s", person->name);
+}
+
 struct person access_see(const struct access *access, const struct http_call *call)
 {
     struct person person = { .role = ACCESS_NONE };
@@ -139,7 +182,11 @@ struct person access_see(const struct access *access, const struct http_call *ca
         person.role = role_on_socket(access, call);
         name_on_socket(call, person.name, sizeof person.name);
         text_print(person.key, sizeof person.key, "uid %u", (unsigned)http_call_peer(call).uid);
+    } else if (http_call_peer(call).is_encrypted) {
+        person.door = DOOR_TLS;
+        see_certificate(access, call, &person);
     } else {
+        person.door = DOOR_METRICS;
         text_copy(person.name, sizeof person.name, "anyone");
         text_copy(person.key, sizeof person.key, "metrics port");
     }
@@ -151,6 +198,10 @@ static char *way_to(const struct access *access, const struct person *person, en
 {
     char us[NAME_SIZE];
 
+    if (person->door == DOOR_TLS)
+        return text_format("access.%s.certificates in the service's configuration names the "
+                           "certificates that have it",
+                           access_role_name(need));
     for (int role = (int)need; role < ACCESS_ROLE_COUNT; role++)
         if (access->group_names[role])
             return text_format("members of these groups have the role %s: %.100s (usermod -aG "

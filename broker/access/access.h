@@ -6,6 +6,9 @@
  * On the unix socket the kernel says which user and groups the process had when it connected.  Root
  * and the service's own user are admins.  Others have the highest role that `access.ROLE.groups`
  * gives one of their groups.  Who has none is a viewer, unless `access.viewer.groups` is set.
+ *
+ * Over TLS it is the client's certificate: its names have the highest role whose
+ * `access.ROLE.certificates` has one of them, and none else.
  */
 #pragma once
 
@@ -19,13 +22,21 @@ struct access;
 
 /* One entry of the section `access`. */
 struct access_rule {
-    char *name;   /* of the role */
-    char *groups; /* unix groups by name or number, with commas; NULL: none */
+    char *name;         /* of the role */
+    char *groups;       /* unix groups by name or number, with commas; NULL: none */
+    char *certificates; /* names of client certificates, with commas; NULL: none */
 };
 
 enum { PERSON_NAME_SIZE = 128 };
 
+enum access_door {
+    DOOR_SOCKET,
+    DOOR_METRICS, /* the metrics port: anyone */
+    DOOR_TLS,
+};
+
 struct person {
+    enum access_door door;
     enum access_role role;
     char name[PERSON_NAME_SIZE]; /* "ada"; "root (login ada)" for root by sudo or su */
     char key[PERSON_NAME_SIZE];  /* whose rates count: one for all names of a user */

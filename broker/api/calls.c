@@ -112,8 +112,7 @@ static json_t *run_route(const struct api *api, const struct route *route, struc
 
     if (check_rate(api, route, &person, err) < 0)
         return NULL;
-    /* Over TCP only routes for everyone come here: may_see(). */
-    if (http_call_peer(call).is_local && access_check(api->access, &person, route->role, err) < 0) {
+    if (person.door != DOOR_METRICS && access_check(api->access, &person, route->role, err) < 0) {
         log_info("request_refused", FIELD_TEXT("path", route->path), FIELD_TEXT("by", person.name));
         return NULL;
     }
@@ -205,22 +204,43 @@ static void answer_route(const struct api *api, const struct route *route, struc
         answer_well(call, answer);
 }
 
-/* Over TCP the routes that anyone may read, and no others.  A browser that was led here under
+/* On the metrics port only the routes that anyone may read.  A browser that was led here under
    another name (DNS rebinding) says that name in Host. */
-static bool may_see(struct http_call *call, const struct route *route)
+static bool is_hidden(const struct http_call *call, const struct route *route)
 {
     static const char *const names[] = { "127.0.0.1", "localhost" };
+    const struct http_peer peer = http_call_peer(call);
     const char *host = http_call_header(call, "Host");
 
-    if (http_call_peer(call).is_local)
-        return true;
+    if (peer.is_local || peer.is_encrypted)
+        return false;
     for (size_t i = 0; host && i < COUNT_OF(names); i++) {
         size_t length = strlen(names[i]);
 
         if (text_starts_with(host, names[i]) && (host[length] == '\0' || host[length] == ':'))
-            return (route->flags & IS_OPEN) != 0;
+            return (route->flags & IS_OPEN) == 0;
     }
-    return false;
+    return true;
+}
+
+/* A browser shows its user's certificate to each page that asks for one.  So a request over TLS
+   must name this server, a page of another site may not send it, and its body must be JSON, which
+   such a page cannot send without asking first. */
+static int check_origin(const struct http_call *call, struct error *err)
+{
+    const char *site = http_call_header(call, "Sec-Fetch-Site");
+    const char *type = http_call_header(call, "Content-Type");
+
+    if (!http_call_peer(call).is_encrypted)
+        return 0;
+    if (!http_call_names_server(call))
+        return error_set(err, ERROR_DENIED,
+                         "the server's certificate is not for the host of this request");
+    if (site && !text_equal(site, "same-origin") && !text_equal(site, "none"))
+        return error_set(err, ERROR_DENIED, "a page of another site may not ask this service");
+    if (http_call_method(call) != HTTP_GET && !(type && text_starts_with(type, "application/json")))
+        return error_set(err, ERROR_INVALID, "Content-Type: expected application/json");
+    return 0;
 }
 
 /* is_now: nothing has to be waited for any more. */
@@ -231,9 +251,11 @@ static void handle(const struct api *api, struct http_call *call, bool is_now)
     const struct route *route = route_find(http_call_method(call), &segments, &ask.id);
     struct error err = { 0 };
 
-    if (route && !may_see(call, route))
+    if (route && is_hidden(call, route))
         route = NULL;
-    if (route && (is_now || !(route->flags & IS_KEPT))) {
+    if (check_origin(call, &err) < 0) {
+        answer_error(call, &err);
+    } else if (route && (is_now || !(route->flags & IS_KEPT))) {
         answer_route(api, route, &ask, call);
     } else if (route) {
         answer_after(api, call, NULL);

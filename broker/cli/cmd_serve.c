@@ -6,10 +6,9 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "base/world/http_server.h"
 #include "base/world/supervisor.h"
 #include "base/world/world.h"
-#include "broker/api/api.h"
+#include "broker/api/doors.h"
 #include "broker/journal/journal.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
@@ -27,10 +26,8 @@ struct stack {
     struct config *config;
     struct world world;
     struct random random;
-    struct http_server *server;
     struct service *service;
-    struct access *access;
-    struct api *api;
+    struct doors *doors;
     struct supervisor *supervisor;
     int lock;
     bool is_broken; /* no service could be made */
@@ -38,16 +35,15 @@ struct stack {
 
 static void close_service(struct stack *stack)
 {
-    http_server_free(steal(&stack->server)); /* first: its calls ask the service */
+    doors_close(stack->doors); /* first: its calls ask the service */
     service_close(steal(&stack->service));
-    api_free(steal(&stack->api));
-    access_free(steal(&stack->access));
 }
 
 static void close_stack(struct stack *stack)
 {
     supervisor_free(stack->supervisor);
     close_service(stack);
+    doors_free(stack->doors);
     journal_close(stack->world.journal);
     http_free(stack->world.http);
     loop_free(stack->world.loop);
@@ -77,46 +73,11 @@ static void warn_of_file(void *context, const char *path, const char *text)
     log_warn("file_may_be_changed", FIELD_TEXT("file", path), FIELD_TEXT("text", text));
 }
 
-/* Port 0 means none here. */
-static int listen_for_metrics(struct stack *stack, const struct config *config, struct error *err)
-{
-    int port = (int)config->metrics_port;
-
-    if (port == 0 || http_server_listen_loopback(stack->server, port, &port, err) == 0)
-        return 0;
-    return error_context(err, "metrics_port %d", port);
-}
-
-/* The socket's group may open it. */
-static int give_socket(const struct config *config, struct error *err)
-{
-    gid_t group;
-
-    if (!config->socket_group)
-        return 0;
-    if (access_find_group(config->socket_group, &group, err) < 0)
-        return error_context(err, "socket_group");
-    if (chown(config->socket, (uid_t)-1, group) < 0)
-        return error_errno(err, ERROR_DENIED,
-                           "cannot give %s to the group %s: the service's user must be its member",
-                           config->socket, config->socket_group);
-    return 0;
-}
-
-static int open_service(struct stack *stack, const struct config *config, struct error *err)
+static int open_service(struct stack *stack, const struct config *config, struct doors *doors,
+                        struct error *err)
 {
     stack->service = service_open(&stack->world, config, err);
-    if (!stack->service)
-        return -1;
-    stack->access = access_new(config->access, config->access_count, err);
-    if (!stack->access)
-        return -1;
-    stack->api = api_new(stack->service, stack->access, stack->world.loop);
-    stack->server = http_server_new(stack->world.loop, api_handle, stack->api);
-    if (http_server_listen_unix(stack->server, config->socket, 0660, err) < 0 ||
-        give_socket(config, err) < 0)
-        return -1;
-    return listen_for_metrics(stack, config, err);
+    return stack->service ? doors_open(doors, stack->world.loop, stack->service, err) : -1;
 }
 
 static int build(struct stack *stack, const struct config *config, struct error *err)
@@ -125,7 +86,8 @@ static int build(struct stack *stack, const struct config *config, struct error 
 
     if (config_check_files(config, warn_of_file, NULL, err) < 0)
         return -1;
-    if (lock_journal(stack, config, err) < 0)
+    stack->doors = doors_new(config, err);
+    if (!stack->doors || lock_journal(stack, config, err) < 0)
         return -1;
     random_seed_system(&stack->random);
     world->random = &stack->random;
@@ -140,7 +102,41 @@ static int build(struct stack *stack, const struct config *config, struct error 
         return error_context(err, "journal %s", config->journal);
     if (journal_write_by_thread(world->journal, world->loop, err) < 0)
         return error_context(err, "journal %s", config->journal);
-    return open_service(stack, config, err);
+    return open_service(stack, config, stack->doors, err);
+}
+
+/* Everything of a new configuration that can be known while the service runs. */
+static bool may_become(const struct stack *stack, const struct config *next,
+                       struct doors **ret_doors, struct error *err)
+{
+    if (!next || config_check_files(next, warn_of_file, NULL, err) < 0 ||
+        service_may_become(stack->service, next, err) < 0)
+        return false;
+    *ret_doors = doors_new(next, err);
+    return *ret_doors != NULL;
+}
+
+/* Tries the new configuration, and goes back to the old one if it cannot be opened.  Takes both
+   when they are used.  False: neither could be opened. */
+static bool change(struct stack *stack, struct config **next, struct doors **doors,
+                   struct error *err)
+{
+    struct error worse = { 0 };
+
+    close_service(stack);
+    if (open_service(stack, *next, *doors, err) == 0) {
+        doors_free(stack->doors);
+        config_free(stack->config);
+        stack->doors = steal(doors);
+        stack->config = steal(next);
+        return true;
+    }
+    doors_close(*doors);
+    close_service(stack);
+    if (open_service(stack, stack->config, stack->doors, &worse) == 0)
+        return true;
+    log_error("reload_failed", FIELD_TEXT("text", err->text), FIELD_TEXT("before", worse.text));
+    return false;
 }
 
 /* The service is crash-safe, so reading the configuration again is a restart within the process:
@@ -149,31 +145,19 @@ static void reload(void *context)
 {
     struct stack *stack = context;
     struct error err = { 0 };
-    struct error worse = { 0 };
     owned(config) struct config *next = config_read(stack->config->path, &err);
-    bool is_taken = next && config_check_files(next, warn_of_file, NULL, &err) == 0 &&
-                    service_may_become(stack->service, next, &err) == 0;
+    owned(doors) struct doors *doors = NULL;
 
-    if (!is_taken) {
+    if (!may_become(stack, next, &doors, &err)) {
         service_note_reload(stack->service, &err);
         return;
     }
-    close_service(stack);
-    is_taken = open_service(stack, next, &err) == 0;
-    if (!is_taken) {
-        close_service(stack);
-        if (open_service(stack, stack->config, &worse) < 0) {
-            log_error("reload_failed", FIELD_TEXT("text", err.text),
-                      FIELD_TEXT("before", worse.text));
-            stack->is_broken = true;
-            loop_stop(stack->world.loop);
-            return;
-        }
-    } else {
-        config_free(stack->config);
-        stack->config = steal(&next);
+    if (!change(stack, &next, &doors, &err)) {
+        stack->is_broken = true;
+        loop_stop(stack->world.loop);
+        return;
     }
-    service_note_reload(stack->service, is_taken ? NULL : &err);
+    service_note_reload(stack->service, next ? &err : NULL);
     service_start(stack->service);
 }
 

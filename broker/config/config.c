@@ -193,6 +193,8 @@ static int read_sections(struct config *config, const struct config_file *file, 
         if (!config->quotas)
             return -1;
     }
+    if (file->listen && optional_read(CONFIG_LISTEN, file->listen, &config->listen, err) < 0)
+        return -1;
     if (file->access) {
         config->access = section_read(config, CONFIG_ACCESS, file->access, &config->access_count,
                                       err);
@@ -257,6 +259,9 @@ static int place_all(struct config *config, struct error *err)
     place(file, &config->socket);
     if (!text_equal(config->journal, ":memory:"))
         place(file, &config->journal);
+    place(file, &config->listen.certificate);
+    place(file, &config->listen.key);
+    place(file, &config->listen.client_ca);
     for (size_t i = 0; i < config->cluster_count; i++)
         place_own(file, &config->clusters[i].own);
     for (size_t i = 0; i < config->provider_count; i++)
@@ -346,6 +351,8 @@ void config_free(struct config *config)
                    &config->drain);
     settings_clear(config_tables[CONFIG_JOIN].settings, config_tables[CONFIG_JOIN].count,
                    &config->join);
+    settings_clear(config_tables[CONFIG_LISTEN].settings, config_tables[CONFIG_LISTEN].count,
+                   &config->listen);
     yaml_document_free(config->document);
     mem_free(config);
 }

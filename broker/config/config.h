@@ -218,6 +218,13 @@ struct config_lead {
     int64_t prior_p95_ms;
 };
 
+struct config_listen {
+    char *address;     /* NULL: no TLS */
+    char *certificate; /* paths, absolute */
+    char *key;
+    char *client_ca;
+};
+
 struct config {
     char *path;
     struct yaml_document *document;
@@ -254,6 +261,7 @@ struct config {
     size_t workload_count;
     struct config_quota *quotas;
     size_t quota_count; /* may be 0 */
+    struct config_listen listen;
     struct access_rule *access;
     size_t access_count; /* may be 0 */
 };

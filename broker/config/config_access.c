@@ -9,6 +9,9 @@
 
 int config_check_access(const struct config *config, struct error *err)
 {
+    if (config->listen.address &&
+        config_refuse_empty(yaml_get(yaml_root(config->document), "listen"), err) < 0)
+        return -1;
     for (size_t i = 0; i < config->access_count; i++)
         if (access_role_find(config->access[i].name) == ACCESS_NONE)
             return yaml_error(err, config_place(config, "access", i, ""),

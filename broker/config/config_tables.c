@@ -33,6 +33,8 @@ static const struct setting top_settings[] = {
     { "socket_group", SETTING_TEXT, TOP(socket_group), "", 0, 0,
       "unix group, by name or number, whose members may open the socket; absent: the group of the "
       "service's user" },
+    { "listen", SETTING_NODE, NODE(listen), "", 0, 0,
+      "TCP with TLS for other machines; absent: none" },
     { "access", SETTING_NODE, NODE(access), "", 0, 0,
       "who may do more than look; absent: root and the service's user" },
     { "metrics_port", SETTING_INT, TOP(metrics_port), "0", 0, 65535,
@@ -134,10 +136,25 @@ static const struct setting join_settings[] = {
       "if the cloud names the host; 0: never" },
 };
 
+static const struct setting listen_settings[] = {
+    { "address", SETTING_TEXT, offsetof(struct config_listen, address), NULL, 0, 0,
+      "IP address and port: `0.0.0.0:8443`, `[::]:8443`" },
+    { "certificate", SETTING_PATH, offsetof(struct config_listen, certificate), NULL, 0, 0,
+      "PEM file: the server's certificate, then those of its issuers. Requests must name one of "
+      "its names in `Host`" },
+    { "key", SETTING_PATH, offsetof(struct config_listen, key), NULL, 0, 0,
+      "PEM file: its key, not encrypted; other users must not be able to read it" },
+    { "client_ca", SETTING_PATH, offsetof(struct config_listen, client_ca), NULL, 0, 0,
+      "PEM file: the authorities that issue client certificates, and no others" },
+};
+
 static const struct setting access_settings[] = {
     { "groups", SETTING_TEXT, offsetof(struct access_rule, groups), "", 0, 0,
       "unix groups, by name or number, separated by commas, whose members have the role on the "
       "socket" },
+    { "certificates", SETTING_TEXT, offsetof(struct access_rule, certificates), "", 0, 0,
+      "names of client certificates, separated by commas, that have the role over TLS: an email, "
+      "URI or DNS name of subjectAltName; if there is none, the common name" },
 };
 
 static const struct setting victim_settings[] = {
@@ -381,6 +398,10 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
                       "has all its GPUs, the labels and DaemonSets below, and no start-up taint "
                       "except ours. sluice removes its own taint last.",
                       TABLE(join_settings) },
+    [CONFIG_LISTEN] = { "listen",
+                        "TCP with TLS 1.2 or later, for commands on other machines. Each client "
+                        "needs a certificate. The files are read again on SIGHUP.",
+                        TABLE(listen_settings) },
     [CONFIG_ACCESS] = { "access.ROLE",
                         "Who has the role `viewer`, `operator`, `dispatcher` or `admin`; each may "
                         "do what those before it may. Root and the service's user are admins. "

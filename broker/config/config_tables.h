@@ -18,6 +18,7 @@ enum config_table_id {
     CONFIG_GUARD,
     CONFIG_LEAD,
     CONFIG_JOIN,
+    CONFIG_LISTEN,
     CONFIG_ACCESS,
     CONFIG_VICTIMS,
     CONFIG_HEADROOM,
@@ -44,6 +45,7 @@ struct config_file {
     const struct yaml_node *guard;
     const struct yaml_node *lead;
     const struct yaml_node *join;
+    const struct yaml_node *listen;
     const struct yaml_node *access;
     const struct yaml_node *victims;
     const struct yaml_node *headroom;

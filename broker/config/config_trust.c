@@ -50,6 +50,9 @@ int config_check_files(const struct config *config, config_warn_fn warn, void *c
         look_at_own(&teller, &config->clusters[i].own);
     for (size_t i = 0; i < config->provider_count; i++)
         look_at_own(&teller, &config->providers[i].own);
+    look(&teller, config->listen.certificate, false);
+    look(&teller, config->listen.key, false);
+    look(&teller, config->listen.client_ca, false);
     if (!text_equal(config->journal, ":memory:"))
         look(&teller, config->journal, true);
     return 0;

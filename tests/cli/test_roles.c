@@ -5,91 +5,24 @@
  * groups, as the kernel sees it, and asks every route.  What is refused leaves no commit; what is
  * done carries the person's name.
  */
-#include "base/log.h"
-#include "broker/api/api.h"
+#include "broker/access/access.h"
 #include "broker/api/routes.h"
-#include "broker/journal/journal.h"
-#include "tests/cli/small_world.h"
+#include "tests/cli/door_scene.h"
 #include "tests/support/golden.h"
 
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { GUEST = 65534, OPERATORS = 61001, DISPATCHERS = 61002, ADMINS = 61003, VIEWERS = 61004 };
-enum { TURN_MS = 20 };
 
 static const char access_settings[] = "access:\n"
                                       "  operator: {groups: '61001'}\n"
                                       "  dispatcher: {groups: '61009, 61002'}\n"
                                       "  admin: {groups: '61003'}\n";
-
-struct scene {
-    char *folder;
-    struct loop *loop;
-    struct http *http;
-    struct random random;
-    struct world world;
-    struct config *config;
-    struct service *service;
-    struct access *access;
-    struct api *api;
-    struct http_server *door;
-};
-
-static void scene_begin(struct scene *scene, const char *settings)
-{
-    owned(chars) char *path = NULL;
-    owned(chars) char *text = text_format("%s%s", small_config, settings);
-    struct error err = { 0 };
-
-    *scene = (struct scene){ .folder = test_folder_new() };
-    assert_int_equal(chmod(scene->folder, 0755), 0);
-    path = test_folder_write(scene->folder, "sluice.yaml", text);
-    scene->loop = loop_libevent_new(&err);
-    scene->http = http_curl_new(scene->loop, NULL, &err);
-    random_seed(&scene->random, 1);
-    scene->config = config_read(path, &err);
-    if (!scene->config)
-        fail_msg("%s", err.text);
-    for (size_t i = 0; i < scene->config->cluster_count; i++) {
-        owned(chars) char *name = text_format("%s.kubeconfig", scene->config->clusters[i].name);
-
-        mem_free(
-            test_folder_write(scene->folder, name,
-                              "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
-                              "contexts: [{name: c, context: {cluster: c, user: u}}]\n"
-                              "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\n"
-                              "users: [{name: u, user: {token: t}}]\n"));
-    }
-    scene->world = (struct world){ scene->loop, scene->http, &scene->random, journal_memory_new() };
-    scene->service = service_open(&scene->world, scene->config, &err);
-    if (!scene->service)
-        fail_msg("%s", err.text);
-    scene->access = access_new(scene->config->access, scene->config->access_count, &err);
-    if (!scene->access)
-        fail_msg("%s", err.text);
-    scene->api = api_new(scene->service, scene->access, scene->loop);
-    scene->door = http_server_new(scene->loop, api_handle, scene->api);
-    assert_int_equal(http_server_listen_unix(scene->door, scene->config->socket, 0666, &err), 0);
-}
-
-static void scene_end(struct scene *scene)
-{
-    http_server_free(scene->door);
-    service_close(scene->service);
-    api_free(scene->api);
-    access_free(scene->access);
-    journal_close(scene->world.journal);
-    http_free(scene->http);
-    loop_free(scene->loop);
-    config_free(scene->config);
-    test_folder_free(scene->folder);
-}
 
 /* A user of the machine.  login: the user of its login session; 0: as the test's. */
 struct user {
@@ -208,15 +141,6 @@ static void each_role_meets_each_route(void **state)
     scene_end(&scene);
 }
 
-static json_t *events_of(struct scene *scene)
-{
-    struct error err = { 0 };
-    json_t *events = journal_events(scene->world.journal, 100, &err);
-
-    assert_non_null(events);
-    return events;
-}
-
 /* A good request of each act; `who`: the least groups that may. */
 static const struct {
     const char *path, *body;
@@ -238,11 +162,11 @@ static void a_refused_act_changes_nothing_and_a_done_one_names_the_person(void *
     scene_begin(&scene, access_settings);
     for (size_t i = 0; i < COUNT_OF(acts); i++) {
         struct user user = { GUEST, acts[i].who, 1 }; /* daemon's login */
-        owned(json) json_t *before = events_of(&scene);
+        owned(json) json_t *before = scene_events(&scene);
         owned(chars) char *no = ask_as(&scene, &guest, "POST", acts[i].path, acts[i].body);
-        owned(json) json_t *between = events_of(&scene);
+        owned(json) json_t *between = scene_events(&scene);
         owned(chars) char *done = ask_as(&scene, &user, "POST", acts[i].path, acts[i].body);
-        owned(json) json_t *after = events_of(&scene);
+        owned(json) json_t *after = scene_events(&scene);
         const json_t *last = json_array_get(after, json_array_size(after) - 1);
 
         assert_true(is_refused(no));
@@ -375,7 +299,8 @@ static void root_is_named_with_its_login(void **state)
 
 static void an_unknown_group_is_refused_at_the_start(void **state)
 {
-    struct access_rule rule = { (char[]){ "operator" }, (char[]){ "no-such-group" } };
+    struct access_rule rule = { .name = (char[]){ "operator" },
+                                .groups = (char[]){ "no-such-group" } };
     struct error err = { 0 };
 
     (void)state;

@@ -1,0 +1,256 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The service over TLS, asked by curl with certificates that openssl made: who gets in, as whom,
+ * and what a browser that was led here cannot do.
+ */
+#include "tests/cli/door_scene.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char settings[] =
+    "listen: {address: '127.0.0.1:0', certificate: server.pem, key: server.key,"
+    " client_ca: people.pem}\n"
+    "access:\n"
+    "  viewer: {certificates: carol}\n"
+    "  operator: {certificates: 'ada@example.com, https://example.com/oncall'}\n";
+
+/* NAME AUTHORITY SUBJECT-ALTERNATIVE-NAME: a certificate and its key. */
+static const char issue[] =
+    "set -e; cd \"$1\"; mkdir -p certificates\n"
+    "authority() { openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
+    " -subj \"/CN=$1\" -keyout $1.key -out $1.pem; }\n"
+    "issue() { openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days ${4:-2}"
+    " -subj \"/CN=$1\" -CA $2.pem -CAkey $2.key -addext basicConstraints=critical,CA:FALSE"
+    " ${3:+-addext} ${3:+$3} ${5:+-addext} ${5:+$5} -keyout $1.key -out $1.pem; }\n"
+    "authority machines; authority people; authority strangers\n"
+    "issue server machines subjectAltName=IP:127.0.0.1,DNS:sluice.test\n"
+    "issue ada people subjectAltName=DNS:laptop.example.com,email:ada@example.com\n"
+    "issue ben people subjectAltName=URI:https://example.com/oncall\n"
+    "issue carol people\n"
+    "issue dave people\n"
+    "issue server-only people '' 2 extendedKeyUsage=serverAuth\n"
+    "issue mallory strangers subjectAltName=email:ada@example.com\n"
+    "chmod 600 *.key\n";
+
+static void run(const char *script, const char *folder)
+{
+    int status = 0;
+    pid_t child;
+
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+        dup2(fd, 2);
+        execlp("sh", "sh", "-c", script, "sh", folder, NULL);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static bool has_programs(void)
+{
+    const char *const paths[] = { "/usr/bin/curl", "/usr/bin/openssl" };
+
+    for (size_t i = 0; i < COUNT_OF(paths); i++)
+        if (access(paths[i], X_OK) < 0)
+            return false;
+    return true;
+}
+
+static void make_certificates(const char *folder)
+{
+    run(issue, folder);
+}
+
+/* curl's answer with the status as its last line; the loop runs meanwhile. */
+static char *ask_curl(struct scene *scene, const char *words)
+{
+    owned(chars) char *line = text_format(
+        "cd '%s'; curl -sS --max-time 60 -w '\n%%{http_code}' --cacert machines.pem --resolve "
+        "'*:%d:127.0.0.1' %s 2>&1",
+        scene->folder, doors_tls_port(scene->doors), words);
+    struct text *said = text_new(TEXT_UNBOUNDED);
+    char bytes[4096];
+    int ends[2], status = 0;
+    ssize_t got;
+    pid_t child;
+
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        dup2(ends[1], 1);
+        execlp("sh", "sh", "-c", line, NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    while (waitpid(child, &status, WNOHANG) == 0)
+        loop_run_until(scene->loop, loop_now(scene->loop) + TURN_MS);
+    while ((got = read(ends[0], bytes, sizeof bytes)) > 0)
+        text_add_bytes(said, bytes, (size_t)got);
+    close(ends[0]);
+    return text_take(said);
+}
+
+/* "@" in words stands for https://sluice.test:PORT. */
+static char *ask(struct scene *scene, const char *words)
+{
+    owned(text) struct text *line = text_new(TEXT_UNBOUNDED);
+
+    for (const char *at = words; *at; at++)
+        if (*at == '@')
+            text_add(line, "https://sluice.test:%d", doors_tls_port(scene->doors));
+        else
+            text_add_bytes(line, at, 1);
+    return ask_curl(scene, line->chars);
+}
+
+#define AS(name) "--cert " name ".pem --key " name ".key "
+#define JSON "-H 'Content-Type: application/json' "
+#define FREEZE JSON "-d '{\"for_s\":3600,\"reason\":\"r\"}' @/v1/freeze"
+
+static const struct {
+    const char *words;
+    int status; /* 0: no answer */
+    const char *says;
+} cases[] = {
+    { AS("ada") "@/v1/version", 200, "\"version\"" },
+    { AS("ada") FREEZE, 200, "\"by\":\"ada@example.com\"" },
+    { AS("ada") JSON "-d '{}' @/v1/unfreeze", 200, "\"by\":\"ada@example.com\"" },
+    { AS("ben") FREEZE, 200, "\"by\":\"https://example.com/oncall\"" },
+    { AS("ada") JSON "-d '{}' @/v1/apply", 403,
+      "you are ada@example.com, with the role operator; this needs the role dispatcher: "
+      "access.dispatcher.certificates" },
+    { AS("carol") "@/v1/version", 200, "\"version\"" },
+    { AS("carol") FREEZE, 403, "you are carol, with the role viewer" },
+    { AS("dave") "@/v1/version", 403, "you are dave, with the role none" },
+    { AS("dave") "@/metrics", 403, "you are dave, with the role none" },
+    { AS("ada") "--tls-max 1.2 @/v1/version", 200, "\"version\"" },
+    { AS("ada") "https://127.0.0.1:${port}/healthz", 200, "is_healthy" },
+    /* in the handshake */
+    { "@/v1/version", 0, "" },
+    { AS("mallory") "@/v1/version", 0, "" },
+    { AS("server-only") "@/v1/version", 0, "" },
+    { AS("ada") "--tls-max 1.1 @/v1/version", 0, "" },
+    { AS("ada") "-k https://sluice.test:${port}0/", 0, "" },
+    { "http://sluice.test:${port}/v1/version", 0, "" },
+    /* what a page in ada's browser could send */
+    { AS("ada") "-H 'Host: evil.example' @/v1/version", 403, "not for the host" },
+    { AS("ada") "-H 'Host: laptop.example.com' @/v1/version", 403, "not for the host" },
+    { AS("ada") "-H 'Sec-Fetch-Site: cross-site' @/v1/version", 403, "a page of another site" },
+    { AS("ada") "-d '{\"for_s\":60,\"reason\":\"r\"}' @/v1/freeze", 400, "application/json" },
+    { AS("ada") "-X OPTIONS @/v1/freeze", 501, "" },
+    { AS("ada") "-X DELETE @/v1/freeze", 400, "application/json" },
+};
+
+static void each_client_gets_what_is_its_own(void **state)
+{
+    struct scene scene;
+    owned(chars) char *port = NULL;
+
+    (void)state;
+    if (!has_programs())
+        skip();
+    scene_begin_with(&scene, settings, make_certificates);
+    port = text_format("%d", doors_tls_port(scene.doors));
+    assert_int_equal(setenv("port", port, 1), 0);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        owned(json) json_t *before = scene_events(&scene);
+        owned(chars) char *said = ask(&scene, cases[i].words);
+        owned(json) json_t *after = scene_events(&scene);
+        const char *status = strrchr(said, '\n');
+        bool is_act = strstr(cases[i].words, "-d ") && cases[i].status == 200;
+
+        assert_non_null(status);
+        if (atoi(status + 1) != cases[i].status || !strstr(said, cases[i].says))
+            fail_msg("curl %s: %s", cases[i].words, said);
+        assert_int_equal(json_array_size(after), json_array_size(before) + is_act);
+    }
+    scene_end(&scene);
+}
+
+/* As a reload does it: the new files are read before the old doors are closed. */
+static void a_renewed_certificate_is_shown_and_a_wrong_one_refused(void **state)
+{
+    static const struct {
+        const char *script, *says;
+    } wrongs[] = {
+        { "cd $1; cp ada.key server.key", "server.key: is not an unencrypted key of the cert" },
+        { "cd $1; chmod 644 server.key", "server.key: every user may read this key" },
+        { "cd $1; echo > server.pem", "server.pem: has no certificate that can be used" },
+        { "cd $1; echo > people.pem", "people.pem: has no certificate of an authority" },
+        { "cd $1; rm server.key", "server.key" },
+        { "cd $1; chmod o+w people.pem", "may be changed by everybody" },
+    };
+    struct scene scene;
+    owned(chars) char *said = NULL;
+
+    (void)state;
+    if (!has_programs())
+        skip();
+    scene_begin_with(&scene, settings, make_certificates);
+    for (size_t i = 0; i < COUNT_OF(wrongs); i++) {
+        struct error err = { 0 };
+
+        run("cd $1; mkdir keep; cp -p *.pem *.key keep", scene.folder);
+        run(wrongs[i].script, scene.folder);
+        assert_null(doors_new(scene.config, &err));
+        if (!strstr(err.text, wrongs[i].says) || !text_starts_with(err.text, "listen: "))
+            fail_msg("%s: %s", wrongs[i].script, err.text);
+        run("cd $1; cp -p keep/* .; rm -r keep; chmod 600 *.key; chmod 644 *.pem", scene.folder);
+    }
+    make_certificates(scene.folder); /* of new authorities */
+    said = ask(&scene, AS("ada") "@/v1/version");
+    assert_int_equal(atoi(strrchr(said, '\n') + 1), 0);
+    doors_close(scene.doors);
+    doors_free(scene.doors);
+    scene_open_doors(&scene);
+    mem_free(said);
+    said = ask(&scene, AS("ada") "@/v1/version");
+    assert_int_equal(atoi(strrchr(said, '\n') + 1), 200);
+    scene_end(&scene);
+}
+
+static void an_address_that_is_none_is_refused(void **state)
+{
+    static const char *const addresses[] = { "sluice.test:8443", "127.0.0.1", "8443", ":8443",
+                                             "127.0.0.1:99999" };
+
+    (void)state;
+    if (!has_programs())
+        skip();
+    for (size_t i = 0; i < COUNT_OF(addresses); i++) {
+        struct scene scene;
+        struct error err = { 0 };
+        char *kept;
+
+        scene_begin_with(&scene, settings, make_certificates);
+        doors_close(scene.doors);
+        kept = scene.config->listen.address;
+        scene.config->listen.address = mem_copy_chars(addresses[i]);
+        if (doors_open(scene.doors, scene.loop, scene.service, &err) == 0)
+            fail_msg("%s", addresses[i]);
+        assert_int_equal(err.kind, ERROR_INVALID);
+        mem_free(kept);
+        scene_end(&scene);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_client_gets_what_is_its_own),
+        cmocka_unit_test(a_renewed_certificate_is_shown_and_a_wrong_one_refused),
+        cmocka_unit_test(an_address_that_is_none_is_refused),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -41,6 +41,16 @@ need() {
     command -v "$1" >/dev/null
 }
 
+# The libraries for Python of requirements.txt, in an environment of their own; false without them.
+need_python() {
+    local folder=$packaging_kept/python wanted=$packaging_root/tests/packaging/requirements.txt
+    cmp -s "$wanted" "$folder/installed" && return
+    { need python3 python3 && install_packages tests/packaging python3-venv &&
+        python3 -m venv --clear "$folder" &&
+        "$folder/bin/pip" install --quiet --disable-pip-version-check --requirement "$wanted"; } >&2 || return 1
+    cp "$wanted" "$folder/installed"
+}
+
 # For the end of a play: its exit code.
 conclude() {
     [ $packaging_failures -eq 0 ]

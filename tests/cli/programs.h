@@ -9,9 +9,12 @@
 #include "tests/cli/said.h"
 #include "tests/cli/small_world.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 
 enum { START_MS = 120000, LOOK_MS = 50 };
@@ -114,4 +117,42 @@ static inline void write_schedules(int nodes)
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         owned(chars) char *path = test_folder_write(folder, names[i], text->chars);
     }
+}
+
+/* sluice-simulator with the small world, in the new `folder`: sluice.yaml names its port. */
+static inline pid_t start_simulator(void)
+{
+    static const char simulator[] = SLUICE_BUILD "/sluice-simulator";
+    owned(chars) char *config = text_format("%s/sluice.yaml", folder);
+    owned(chars) char *world = test_folder_write(folder, "world.yaml", small_machines);
+    pid_t pid;
+
+    write_config(1);
+    write_schedules(6);
+    pid = start("simulator.log", (const char *[]){ simulator, "-c", config, "-w", world,
+                                                   "--write-kubeconfigs", folder, NULL });
+    write_config(await_port());
+    return pid;
+}
+
+static inline pid_t start_service(void)
+{
+    static const char service[] = SLUICE_BUILD "/sluice";
+    owned(chars) char *config = text_format("%s/sluice.yaml", folder);
+
+    return start("service.log", (const char *[]){ service, "serve", "-c", config, NULL });
+}
+
+/* Asks the program to end; its exit code, or -1.  Under the sanitizers 0 includes that nothing
+   leaked.  pid 0: there is none, which is well. */
+static inline int end_program(pid_t pid)
+{
+    int status = 0;
+
+    if (pid <= 0)
+        return 0;
+    kill(pid, SIGTERM);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }

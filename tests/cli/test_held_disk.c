@@ -17,7 +17,6 @@ static struct held_disk *disk;
 static pid_t programs[2]; /* the simulator, the service */
 static char *config;
 
-static const char simulator[] = SLUICE_BUILD "/sluice-simulator";
 static const char service[] = SLUICE_BUILD "/sluice";
 
 static int64_t look(const int64_t *number)
@@ -43,7 +42,7 @@ static void map_disk(void)
 }
 
 /* Only what is started here has the module. */
-static pid_t start_service(void)
+static pid_t start_held_service(void)
 {
     const char *before = getenv("ASAN_OPTIONS");
     owned(chars) char *was = mem_copy_chars(before ? before : "");
@@ -52,7 +51,7 @@ static pid_t start_service(void)
 
     setenv("ASAN_OPTIONS", options, 1);
     setenv("LD_PRELOAD", SLUICE_BUILD "/held_disk.so", 1);
-    pid = start("service.log", (const char *[]){ service, "serve", "-c", config, NULL });
+    pid = start_service();
     unsetenv("LD_PRELOAD");
     setenv("ASAN_OPTIONS", was, 1);
     return pid;
@@ -60,30 +59,13 @@ static pid_t start_service(void)
 
 static int open_world(void **state)
 {
-    owned(chars) char *world = NULL;
-
     (void)state;
     folder = test_folder_new();
     config = text_format("%s/sluice.yaml", folder);
-    world = test_folder_write(folder, "world.yaml", small_machines);
     map_disk();
-    write_config(1);
-    write_schedules(6);
-    programs[0] = start("simulator.log", (const char *[]){ simulator, "-c", config, "-w", world,
-                                                           "--write-kubeconfigs", folder, NULL });
-    write_config(await_port());
-    programs[1] = start_service();
+    programs[0] = start_simulator();
+    programs[1] = start_held_service();
     return await_service() ? 0 : -1;
-}
-
-static int end(pid_t pid)
-{
-    int status = -1;
-
-    kill(pid, SIGTERM);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 static int close_world(void **state)
@@ -93,7 +75,7 @@ static int close_world(void **state)
     (void)state;
     set(&disk->is_held, 0);
     for (size_t i = COUNT_OF(programs); i-- > 0;)
-        if (programs[i] > 0 && end(programs[i]) != 0)
+        if (end_program(programs[i]) != 0)
             result = -1;
     mem_free(config);
     if (result == 0)
@@ -221,11 +203,11 @@ static void a_start_waits_for_no_sync(void **state)
 
     (void)state;
     await_quiet();
-    assert_int_equal(end(programs[1]), 0);
+    assert_int_equal(end_program(programs[1]), 0);
     synced = look(&disk->synced);
     set(&disk->allowed, 0);
     set(&disk->is_held, 1);
-    programs[1] = start_service();
+    programs[1] = start_held_service();
     assert_true(await_service());
     print_message("%lld syncs until the service answers\n",
                   (long long)(look(&disk->synced) - synced));
@@ -251,7 +233,7 @@ static void an_end_waits_for_what_is_being_written(void **state)
     set(&disk->is_held, 0);
     assert_int_equal(await_end(programs[1]), 0);
     assert_int_not_equal(await_end(freeze), 0); /* it was not told that it is kept */
-    programs[1] = start_service();
+    programs[1] = start_held_service();
     assert_true(await_service());
     expect(0, "status", "FROZEN");
 }
@@ -275,7 +257,7 @@ static void a_failed_sync_ends_the_service(void **state)
     assert_non_null(log);
     if (!strstr(log->chars, "journal_broken") || !strstr(log->chars, "disk I/O error"))
         fail_msg("%s", log->chars);
-    programs[1] = start_service();
+    programs[1] = start_held_service();
     assert_true(await_service());
     expect(0, "freeze --for 1h --reason again", "frozen until");
 }

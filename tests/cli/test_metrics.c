@@ -7,13 +7,10 @@
 #include "tests/cli/programs.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 
 static pid_t programs[2]; /* the simulator, the service */
 static int metrics_port;
@@ -67,37 +64,23 @@ static void listen_as_supervisor(void)
 
 static int open_world(void **state)
 {
-    static const char simulator[] = SLUICE_BUILD "/sluice-simulator";
-    static const char service[] = SLUICE_BUILD "/sluice";
-    owned(chars) char *config = NULL;
-    owned(chars) char *world = NULL;
-
     (void)state;
     folder = test_folder_new();
-    config = text_format("%s/sluice.yaml", folder);
-    world = test_folder_write(folder, "world.yaml", small_machines);
-    write_config(1);
-    write_schedules(6);
-    programs[0] = start("simulator.log", (const char *[]){ simulator, "-c", config, "-w", world,
-                                                           "--write-kubeconfigs", folder, NULL });
-    write_config(await_port());
+    programs[0] = start_simulator();
     add_metrics_port();
     listen_as_supervisor();
-    programs[1] = start("service.log", (const char *[]){ service, "serve", "-c", config, NULL });
+    programs[1] = start_service();
     return await_service() ? 0 : -1;
 }
 
 static int close_world(void **state)
 {
+    int code = end_program(programs[1]);
+
     (void)state;
-    for (size_t i = COUNT_OF(programs); i-- > 0;) {
-        if (programs[i] <= 0)
-            continue;
-        kill(programs[i], SIGTERM);
-        while (waitpid(programs[i], NULL, 0) < 0 && errno == EINTR)
-            continue;
-    }
     close(supervisor);
+    if (end_program(programs[0]) != 0 || code != 0)
+        return -1;
     test_folder_free(folder);
     return 0;
 }
@@ -165,25 +148,44 @@ static void expect_said(const char *state)
     } while (!text_equal(said, state));
 }
 
+/* A second service of another journal, whose port is taken: it says so, and ends. */
+static void a_taken_port_is_named(void **state)
+{
+    owned(chars) char *path = text_format("%s/sluice.yaml", folder);
+    owned(text) struct text *mine = file_read(path, 1 << 16, NULL);
+    owned(chars) char *port = text_format("metrics_port %d: cannot bind port %d of 127.0.0.1",
+                                          metrics_port, metrics_port);
+    owned(text) struct text *next = text_new(1 << 16);
+    const char *journal = strstr(mine->chars, "sluice.db");
+
+    (void)state;
+    assert_non_null(journal);
+    text_add(next, "socket: other.sock\n%.*sother.db%s", (int)(journal - mine->chars), mine->chars,
+             journal + strlen("sluice.db"));
+    mem_free(test_folder_write(folder, "other.yaml", next->chars));
+
+    owned(said) struct said said = say(folder, folder, "serve -c @/other.yaml");
+
+    assert_int_equal(said.code, EXIT_TRY_AGAIN);
+    assert_non_null(strstr(said.err->chars, port));
+}
+
 static void systemd_hears_ready_alive_and_stopping(void **state)
 {
-    int status = -1;
-
     (void)state;
     expect_said("READY=1");
     expect_said("WATCHDOG=1");
     expect_said("WATCHDOG=1");
-    kill(programs[1], SIGTERM);
-    expect_said("STOPPING=1");
-    assert_int_equal(waitpid(programs[1], &status, 0), programs[1]);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(end_program(programs[1]), 0);
     programs[1] = 0;
+    expect_said("STOPPING=1");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_port_answers_three_requests_and_no_other),
+        cmocka_unit_test(a_taken_port_is_named),
         cmocka_unit_test(systemd_hears_ready_alive_and_stopping),
     };
 

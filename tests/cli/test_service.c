@@ -9,8 +9,6 @@
 #include "tests/cli/programs.h"
 #include "tests/support/golden.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,45 +46,23 @@ static void write_hosts(void)
 
 static int open_world(void **state)
 {
-    static const char simulator[] = SLUICE_BUILD "/sluice-simulator";
-    static const char service[] = SLUICE_BUILD "/sluice";
-    owned(chars) char *config = NULL;
-    owned(chars) char *world = NULL;
-
     (void)state;
     folder = test_folder_new();
-    config = text_format("%s/sluice.yaml", folder);
-    world = test_folder_write(folder, "world.yaml", small_machines);
-    write_config(1);
-    write_schedules(6);
     write_hosts();
-    programs[0] = start("simulator.log", (const char *[]){ simulator, "-c", config, "-w", world,
-                                                           "--write-kubeconfigs", folder, NULL });
-    write_config(await_port());
-    programs[1] = start("service.log", (const char *[]){ service, "serve", "-c", config, NULL });
+    programs[0] = start_simulator();
+    programs[1] = start_service();
     return await_service() ? 0 : -1;
 }
 
-/* Both end well when told to; under the sanitizers that includes that nothing leaked. */
 static int close_world(void **state)
 {
-    int result = 0;
+    int code = end_program(programs[1]);
 
     (void)state;
-    for (size_t i = COUNT_OF(programs); i-- > 0;) {
-        int status = -1;
-
-        if (programs[i] <= 0)
-            continue;
-        kill(programs[i], SIGTERM);
-        while (waitpid(programs[i], &status, 0) < 0 && errno == EINTR)
-            continue;
-        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-            result = -1;
-    }
-    if (result == 0)
-        test_folder_free(folder);
-    return result;
+    if (end_program(programs[0]) != 0 || code != 0)
+        return -1;
+    test_folder_free(folder);
+    return 0;
 }
 
 static json_t *ask(int code, const char *line)

@@ -99,8 +99,14 @@ static void watch_optional(struct optional *optional, size_t at, const struct ku
     struct kube_cluster *cluster = optional->cluster;
     struct snapshot *snapshot = &cluster->base.snapshot;
     struct kube_store store = {
-        objects, snapshot->unreadable, &optional->seen_ms[at],
-        index,   snapshot->texts,      &cluster->share,
+        objects,
+        snapshot->unreadable,
+        &optional->seen_ms[at],
+        index,
+        snapshot->texts,
+        &cluster->share,
+        NULL,
+        NULL,
     };
 
     require(at < OPTIONAL_WATCHES && !optional->watches[at]);
@@ -205,10 +211,12 @@ static struct cluster *open_cluster(struct world *world, const struct cluster_se
     struct snapshot *snapshot = &cluster->base.snapshot;
     struct kube_store nodes = { &snapshot->nodes,         snapshot->unreadable,
                                 &snapshot->nodes_seen_ms, &snapshot->nodes_by_provider,
-                                snapshot->texts,          &cluster->share };
+                                snapshot->texts,          &cluster->share,
+                                snapshot_node_replaced,   snapshot };
     struct kube_store pods = { &snapshot->pods,         snapshot->unreadable,
                                &snapshot->pods_seen_ms, &snapshot->pods_by_node,
-                               snapshot->texts,         &cluster->share };
+                               snapshot->texts,         &cluster->share,
+                               snapshot_pod_replaced,   snapshot };
     cluster->nodes = kube_watch_new(cluster->session, &kube_nodes, &nodes, on_changed, cluster);
     cluster->pods = kube_watch_new(cluster->session, &kube_pods, &pods, on_changed, cluster);
     return &cluster->base;

@@ -65,10 +65,13 @@ const char *pod_slurm_tool(const struct pod *pod)
 
 const struct pod *snapshot_slurm_pod(const struct snapshot *snapshot, const char *node)
 {
-    size_t count;
-    const struct pod *const *pods = snapshot_pods_on(snapshot, node, &count);
-
+    const struct pod *const *pods;
     const struct pod *found = NULL;
+    size_t count;
+
+    if (snapshot->slurm_pods == 0)
+        return NULL;
+    pods = snapshot_pods_on(snapshot, node, &count);
 
     for (size_t i = 0; i < count && (!found || found->deletion.ms > 0); i++)
         if (pod_slurm_tool(pods[i]) && pod_must_leave(pods[i]))

@@ -112,6 +112,9 @@ struct snapshot {
     struct map *unreadable; /* "nodes/NAME" or "pods/UID" -> why: objects that exist but could not
                                be decoded.  They are not absent: their former state stays in the
                                maps, and a pod without one has a stand-in there */
+    int64_t node_changes;   /* counted up when a Node came or went, or changed its readiness, its
+                               departure or its provider ID; heartbeats do not count */
+    int64_t slurm_pods;     /* pods that run slurmd, whatever they do; -1: not counted */
     bool is_known;          /* both lists have been read at least once */
     int64_t nodes_seen_ms;  /* loop time at which the nodes were last known to be current: an
                                event, a bookmark or a list */
@@ -203,5 +206,9 @@ json_t *node_change_patch(const struct node *node, const struct node_change *cha
 /* Only for the module that keeps the snapshot. */
 void snapshot_init(struct snapshot *snapshot);
 void snapshot_clear(struct snapshot *snapshot);
+/* A node or pod took the place of the former; both NULL: all were replaced.  They keep the counts
+   node_changes and slurm_pods.  context: the snapshot. */
+void snapshot_node_replaced(void *context, const void *former, const void *object);
+void snapshot_pod_replaced(void *context, const void *former, const void *object);
 void node_share(struct node *node, struct shared_pool *pool);
 void pod_share(struct pod *pod, struct shared_pool *pool);

@@ -17,7 +17,8 @@
 #include <string.h>
 
 enum {
-    REVIEW_MS = SECOND_MS,
+    REVIEW_MS = SECOND_MS,      /* between two comparisons while Nodes come and go */
+    QUIET_MS = 10 * SECOND_MS,  /* while none does: only time and other pools can change it then */
     ENDING_MS = 15 * MINUTE_MS, /* so long a machine that was being deleted may leave a Node */
     LOSS_MS = 90 * MINUTE_MS,   /* so long Nodes that are gone are missed */
     LOSS_LEAST = 2,
@@ -50,11 +51,14 @@ void evidence_clear(struct listing *listing)
 
 static void note(struct map *moments, const char *name, int64_t at_ms)
 {
-    struct moment *moment = mem_new(sizeof *moment);
+    struct moment *moment = map_get(moments, name);
 
     require(name[0] != '\0');
+    if (!moment) {
+        moment = mem_new(sizeof *moment);
+        map_set(moments, name, moment);
+    }
     moment->at_ms = at_ms;
-    map_set(moments, name, moment);
 }
 
 static void forget(struct map *moments, int64_t before_ms)
@@ -167,8 +171,10 @@ static void read_nodes(struct listing *listing)
     }
 }
 
-/* Most Nodes have their machine's name; the others are read once a second at most. */
-const char *evidence_provider_id(struct listing *listing, const char *name)
+/* The provider ID of a machine that the list lacks, from its Node; NULL: no Node has it.  Borrowed
+   until the next turn.  Most Nodes have their machine's name; the others are read once a second at
+   most. */
+static const char *by_nodes(struct listing *listing, const char *name)
 {
     const struct snapshot *snapshot = fleet_snapshot(listing->fleet, listing->pool.config->cluster);
     const struct node *node = map_get(snapshot->nodes, name);
@@ -181,6 +187,26 @@ const char *evidence_provider_id(struct listing *listing, const char *name)
         loop_now(listing->fleet->world->loop) - listing->by_nodes_ms >= REVIEW_MS)
         read_nodes(listing);
     return map_get(listing->by_nodes, name);
+}
+
+const struct node *fleet_node_of(const struct fleet *fleet, const struct config_pool *config,
+                                 const struct instance *instance)
+{
+    const struct node *node = fleet_node_of_id(fleet, config, instance->provider_id,
+                                               instance->name);
+    const char *provider_id = node ? NULL : by_nodes(listing_of(fleet, config), instance->name);
+
+    return provider_id ? fleet_node_of_id(fleet, config, provider_id, instance->name) : node;
+}
+
+const struct node *fleet_node_of_name(const struct fleet *fleet, const struct config_pool *config,
+                                      const char *name)
+{
+    const struct instance *listed = map_get(listing_of(fleet, config)->pool.instances, name);
+    struct instance unlisted = { 0 };
+
+    text_copy(unlisted.name, sizeof unlisted.name, name);
+    return fleet_node_of(fleet, config, listed ?: &unlisted);
 }
 
 /* Machines that were unlisted and are not any more: the list has them, or their Node is silent. */
@@ -210,7 +236,7 @@ static void describe_loss(struct listing *listing)
         if (instance->state != INSTANCE_RUNNING)
             continue;
         running++;
-        if (fleet_node_of(listing->fleet, listing->pool.config, name))
+        if (fleet_node_of(listing->fleet, listing->pool.config, instance))
             note(listing->with_node, name, now);
         else
             lost += map_get(listing->with_node, name) != NULL;
@@ -260,6 +286,7 @@ static void compare(struct listing *listing, const struct map *before)
     void *value;
 
     listing->reviewed_ms = loop_now(listing->fleet->world->loop);
+    listing->reviewed_changes = snapshot->node_changes;
     if (!snapshot->is_known || !listing->pool.is_known)
         return;
     for (size_t i = 0; map_next(snapshot->nodes, &i, NULL, &value);)
@@ -284,12 +311,15 @@ static void review(void *context)
 
 void evidence_of_nodes(struct listing *listing)
 {
+    const struct snapshot *snapshot = fleet_snapshot(listing->fleet, listing->pool.config->cluster);
     int64_t since_ms = loop_now(listing->fleet->world->loop) - listing->reviewed_ms;
+    bool is_quiet = snapshot->node_changes == listing->reviewed_changes;
+    int64_t due_ms = is_quiet ? QUIET_MS : REVIEW_MS;
 
-    if (since_ms >= REVIEW_MS || listing->reviewed_ms == 0)
+    if (since_ms >= due_ms || listing->reviewed_ms == 0)
         compare(listing, NULL);
     else
-        timer_set_sooner(listing->review, REVIEW_MS - since_ms);
+        timer_set_sooner(listing->review, due_ms - since_ms);
 }
 
 void evidence_of_list(struct listing *listing, const struct map *before)

@@ -428,19 +428,6 @@ const struct node *fleet_node_of_id(const struct fleet *fleet, const struct conf
                                   : NULL;
 }
 
-const struct node *fleet_node_of(const struct fleet *fleet, const struct config_pool *config,
-                                 const char *instance)
-{
-    struct listing *listing = listing_of(fleet, config);
-    const struct instance *listed = map_get(listing->pool.instances, instance);
-    const struct node *node = listed
-                                  ? fleet_node_of_id(fleet, config, listed->provider_id, instance)
-                                  : NULL;
-    const char *provider_id = node ? NULL : evidence_provider_id(listing, instance);
-
-    return provider_id ? fleet_node_of_id(fleet, config, provider_id, instance) : node;
-}
-
 static bool is_old(const char *what, const char *name, const char *trouble, struct error *err)
 {
     error_set(err, ERROR_DENIED, "%s %s was not seen lately%s%s", what, name,

@@ -99,7 +99,11 @@ bool fleet_is_listed_since(const struct fleet *fleet, const struct config_pool *
    provider ID names the machine: a list may write the project's number where Nodes have its name.
    NULL: none in the snapshot. */
 const struct node *fleet_node_of(const struct fleet *fleet, const struct config_pool *config,
-                                 const char *instance);
+                                 const struct instance *instance);
+
+/* As fleet_node_of(), also for a machine that no list has. */
+const struct node *fleet_node_of_name(const struct fleet *fleet, const struct config_pool *config,
+                                      const char *name);
 
 /* The Node with that provider ID; of several the one of that name. */
 const struct node *fleet_node_of_id(const struct fleet *fleet, const struct config_pool *config,

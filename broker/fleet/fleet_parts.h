@@ -29,6 +29,7 @@ struct listing {
     int64_t by_nodes_ms;   /* when that was made; 0: never */
     struct timer *review;  /* compares list and Nodes once more */
     int64_t reviewed_ms;
+    int64_t reviewed_changes; /* the cluster's node_changes then */
 };
 
 struct fleet {
@@ -60,9 +61,6 @@ void evidence_init(struct listing *listing);
 void evidence_clear(struct listing *listing);
 /* A complete list has just become listing->pool.instances; before: the instances until then. */
 void evidence_of_list(struct listing *listing, const struct map *before);
-/* The provider ID of a machine that the list lacks, from its Node; NULL: no Node has it.  Borrowed
-   until the next turn. */
-const char *evidence_provider_id(struct listing *listing, const char *name);
 /* The cluster has changed: compares, now or within a second. */
 void evidence_of_nodes(struct listing *listing);
 

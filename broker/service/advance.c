@@ -176,7 +176,7 @@ static void decide_move(struct permits *permits, size_t first)
         if (permits->is_seen[i] || permits->is_dropped[i] || !is_one_move(head, wish))
             continue;
         permits->is_seen[i] = true;
-        node = fleet_node_of(service->fleet, wish->source, wish->node->instance);
+        node = fleet_node_of_name(service->fleet, wish->source, wish->node->instance);
         require(node);
         if (room <= 0) {
             text_copy(service->held, sizeof service->held, closed.text);

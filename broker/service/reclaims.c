@@ -402,13 +402,15 @@ static json_t *reclaim_nodes(struct service *service, const struct order_wish *w
     owned(survey) struct survey *survey = survey_make_for(service, cluster);
     owned(json) json_t *portions_json = NULL;
     char id[12] = "";
+
+    survey_weigh(service, survey);
+
     owned(portions) struct portions portions = portions_of(service, survey, cluster);
     owned(json) json_t *unknown = left_out(service, &portions);
     int64_t found = spread(&portions, wish->nodes);
     owned(json) json_t *offer = NULL;
     owned(json) json_t *blocked = describe_blocked(&portions);
 
-    survey_weigh(service, survey);
     if (found == 0) {
         refuse(service, cluster, &portions, unknown, err);
         return NULL;

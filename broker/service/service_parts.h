@@ -76,7 +76,9 @@ struct survey {
     struct plan_pool *pools;
     ARRAY(struct plan_live) live;
     struct gang_book gangs;
-    struct map **work; /* as config->clusters: node name -> struct node_work */
+    struct map **work;                   /* as config->clusters: node name -> struct node_work */
+    const struct config_cluster *asking; /* of survey_make_for(); else NULL */
+    bool is_ahead;                       /* of survey_make_ahead() */
 };
 struct survey *survey_make(struct service *service, const struct map *book)
     __attribute__((returns_nonnull, warn_unused_result));
@@ -91,8 +93,8 @@ struct survey *survey_make_for(struct service *service, const struct config_clus
 /* Whether a plan on it would move anything: a production pool is not at its target. */
 bool survey_wants_moves(const struct survey *survey);
 
-/* Adds the work on the nodes, which decides which of them leave.  Reads all pods: call it only if
-   nodes or costs are needed. */
+/* Adds the nodes that may leave, and the work on them, which decides which of them do.  Reads all
+   pods: call it only if nodes or costs are needed. */
 void survey_weigh(const struct service *service, struct survey *survey);
 void survey_free(struct survey *survey);
 

@@ -35,7 +35,7 @@ static const struct node *next_node(const struct service *service, const struct 
 
     while (map_next(fleet_pool(service->fleet, pool)->instances, at, NULL, &value)) {
         const struct instance *instance = value;
-        const struct node *node = fleet_node_of(service->fleet, pool, instance->name);
+        const struct node *node = fleet_node_of(service->fleet, pool, instance);
 
         if (node && supply_counts(service, pool->cluster, node) && is_wanted(context, node))
             return node;

@@ -261,35 +261,63 @@ static bool is_kept(const struct service *service, struct plan_pool *pool, const
 static int64_t named_rank(const struct service *service, const struct config_pool *pool,
                           const char *node)
 {
-    owned(chars) char *key = text_format("%s/%s", pool->name, node);
+    owned(chars) char *key = NULL;
 
+    if (map_count(service->named) == 0)
+        return 0;
+    key = text_format("%s/%s", pool->name, node);
     return (int64_t)(uintptr_t)map_get(service->named, key);
+}
+
+/* Whether the machine is one of the pool's now, in no transfer, and lasts long enough: neither a
+   window nor a reclaim may count on one whose capacity ends before paid_ms (wall clock). */
+static bool is_present(const struct service *service, const struct config_pool *pool,
+                       const struct instance *instance, int64_t paid_ms)
+{
+    struct wall_time ends = fleet_ends(pool, instance);
+
+    return (ends.ms == 0 || ends.ms > paid_ms) && instance->state != INSTANCE_DELETING &&
+           instance->state != INSTANCE_PARKED && !holder(service, pool, instance);
 }
 
 static void survey_pool(const struct service *service, struct plan_pool *pool,
                         const struct config_cluster *asking)
 {
-    const struct fleet_pool *listed = fleet_pool(service->fleet, pool->config);
-    int64_t oldest_ms = loop_now(service->world->loop) - service->config->guard.fresh_ms;
     int64_t paid_ms = must_last(service, pool->config, asking).ms;
     void *value;
 
-    for (size_t i = 0; map_next(listed->instances, &i, NULL, &value);) {
+    for (size_t i = 0;
+         map_next(fleet_pool(service->fleet, pool->config)->instances, &i, NULL, &value);) {
+        if (!is_present(service, pool->config, value, paid_ms))
+            continue;
+        pool->present++;
+        pool->unseen += !fleet_node_of(service->fleet, pool->config, value);
+    }
+}
+
+/* The nodes that may leave the pool. */
+static void survey_nodes(const struct service *service, const struct survey *survey,
+                         struct plan_pool *pool)
+{
+    int64_t oldest_ms = loop_now(service->world->loop) - service->config->guard.fresh_ms;
+    int64_t paid_ms = must_last(service, pool->config, survey->asking).ms;
+    void *value;
+
+    /* Replicas shrink first, so that the nodes that can be spared become free. */
+    if (pool->config->cluster->role == ROLE_PRODUCTION && !survey->is_ahead &&
+        !scaler_is_settled(service->scaler, pool->config->cluster))
+        return;
+    for (size_t i = 0;
+         map_next(fleet_pool(service->fleet, pool->config)->instances, &i, NULL, &value);) {
         const struct instance *instance = value;
-        struct wall_time ends = fleet_ends(pool->config, instance);
         const struct node *node;
         struct plan_node *candidate;
 
-        if (ends.ms > 0 && ends.ms <= paid_ms) /* neither a window nor a reclaim may count on it */
+        if (!is_present(service, pool->config, instance, paid_ms) ||
+            instance->state != INSTANCE_RUNNING || instance->seen_ms < oldest_ms)
             continue;
-        if (instance->state == INSTANCE_DELETING || instance->state == INSTANCE_PARKED ||
-            holder(service, pool->config, instance))
-            continue;
-        pool->present++;
-        node = fleet_node_of(service->fleet, pool->config, instance->name);
-        pool->unseen += !node;
-        if (!node || instance->state != INSTANCE_RUNNING || instance->seen_ms < oldest_ms ||
-            !is_movable(service, node) ||
+        node = fleet_node_of(service->fleet, pool->config, instance);
+        if (!node || !is_movable(service, node) ||
             unreadable_holds(service, pool->config, instance->name, node->uid) ||
             is_kept(service, pool, node))
             continue;
@@ -300,6 +328,7 @@ static void survey_pool(const struct service *service, struct plan_pool *pool,
         candidate->named = named_rank(service, pool->config, node->name);
         candidate->facts = (struct victim_node){ .name = node->name, .created = node->created };
     }
+    require((int64_t)pool->nodes.count <= pool->present);
 }
 
 static void survey_live(struct service *service, struct survey *survey)
@@ -350,19 +379,16 @@ static struct survey *make(struct service *service, const struct map *book, bool
     const struct config *config = service->config;
     struct survey *survey = mem_new(sizeof *survey);
 
+    survey->is_ahead = is_ahead;
+    survey->asking = asking;
     survey->pools = mem_new_array(config->pool_count, sizeof *survey->pools);
     survey->work = mem_new_array(config->cluster_count, sizeof *survey->work);
     for (size_t i = 0; i < config->pool_count; i++) {
         struct plan_pool *pool = &survey->pools[i];
-        const struct config_cluster *cluster = config->pools[i].cluster;
 
         pool->config = &config->pools[i];
         survey_pool(service, pool, asking);
-        /* Replicas shrink first, so that the nodes that can be spared become free. */
-        if (cluster->role == ROLE_PRODUCTION && !is_ahead &&
-            !scaler_is_settled(service->scaler, cluster))
-            array_clear(&pool->nodes);
-        require(pool->unseen <= pool->present && (int64_t)pool->nodes.count <= pool->present);
+        require(pool->unseen <= pool->present);
     }
     survey_live(service, survey);
     for (size_t i = 0; i < config->pool_count; i++)
@@ -432,8 +458,10 @@ void survey_weigh(const struct service *service, struct survey *survey)
 
         sink_gangs(service, cluster, work, &survey->gangs);
         for (size_t i = 0; i < config->pool_count; i++)
-            if (config->pools[i].cluster == cluster)
+            if (config->pools[i].cluster == cluster) {
+                survey_nodes(service, survey, &survey->pools[i]);
                 weigh_nodes(service, &survey->pools[i], work);
+            }
     }
     survey->input.gangs = survey->gangs.gangs.items;
     survey->input.gang_count = survey->gangs.gangs.count;

@@ -63,7 +63,7 @@ const struct node *acquire_node(const struct runner *runner, const struct transf
     if (transfer->new_instance[0] == '\0')
         return NULL;
     node = fleet_node_of_id(runner->fleet, goal, transfer->new_provider_id, transfer->new_instance);
-    return node ?: fleet_node_of(runner->fleet, goal, transfer->new_instance);
+    return node ?: fleet_node_of_name(runner->fleet, goal, transfer->new_instance);
 }
 
 /* The cloud accepted the order, but minutes later it neither lists such a machine nor finds it by

@@ -117,9 +117,8 @@ static void all_is_well(struct kube_watch *watch)
 /* Waits 1 s to 30 s, doubling, with jitter, and at least as long as the server asked for. */
 static void back_off(struct kube_watch *watch, const struct error *err)
 {
-    int64_t most_ms = BACKOFF_MOST_MS;
-    if (watch->failures < 4)
-        most_ms = (int64_t)2 * BACKOFF_LEAST_MS << watch->failures;
+    int64_t most_ms = watch->failures < 4 ? (int64_t)2 * BACKOFF_LEAST_MS << watch->failures
+                                          : BACKOFF_MOST_MS;
     int64_t delay_ms = (int64_t)random_between(kube_world(watch->session)->random,
                                                (double)most_ms / 2, (double)most_ms);
     if (delay_ms < err->retry_after_ms)
@@ -161,6 +160,8 @@ static void put(const struct kube_watch *watch, struct map *objects, struct inde
     const struct kube_kind *kind = watch->kind;
     const void *former = map_get(objects, key);
 
+    if (watch->store.replaced && objects == *watch->store.objects && (former || object))
+        watch->store.replaced(watch->store.context, former, object);
     index_change(index, former ? kind->index_key(former) : "", former,
                  object ? kind->index_key(object) : "", object);
     if (object)
@@ -254,6 +255,8 @@ static void take_list(struct kube_watch *watch, const char *resource_version)
     *watch->store.index = steal(&watch->listed_index);
     map_free(*watch->store.objects);
     *watch->store.objects = steal(&watch->listed);
+    if (watch->store.replaced)
+        watch->store.replaced(watch->store.context, NULL, NULL);
     settle(watch, before);
     *watch->store.seen_ms = watch->list_began_ms;
     set_text(&watch->resource_version, resource_version);
@@ -412,18 +415,15 @@ static void on_watch_end(void *context, const json_t *body, const struct error *
     timer_stop(watch->silence);
     if (err && err->kind == ERROR_CONFLICT) { /* a version that the server does not have */
         list_again(watch, err);
-        return;
-    }
-    if (err) {
+    } else if (err) {
         back_off(watch, err);
-        return;
-    }
-    if (!watch->has_news && loop_now(loop_of(watch)) - watch->watch_began_ms < SHORT_WATCH_MS) {
+    } else if (!watch->has_news &&
+               loop_now(loop_of(watch)) - watch->watch_began_ms < SHORT_WATCH_MS) {
         error_set(&why, ERROR_TRANSIENT, "the server ended the watch at once");
         back_off(watch, &why);
-        return;
+    } else {
+        timer_set(watch->next, 0);
     }
-    timer_set(watch->next, 0);
 }
 
 static void ask_watch(struct kube_watch *watch)

@@ -53,6 +53,10 @@ struct kube_store {
     struct index **index;
     struct shared_pool *texts;
     struct kube_share *share;
+    /* Told of each change: an object (NULL: none) took the place of the former (NULL: none), which
+       is freed next; both NULL: a list replaced them all.  NULL: nobody asks. */
+    void (*replaced)(void *context, const void *former, const void *object);
+    void *context;
 };
 
 struct kube_watch;

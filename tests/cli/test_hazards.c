@@ -346,7 +346,7 @@ static bool new_node_is_there(struct rehearsal *rehearsal)
     const struct transfer *transfer = first_live(rehearsal);
 
     return transfer && transfer->step == STEP_JOIN &&
-           fleet_node_of(rehearsal->service->fleet, transfer->target, transfer->new_instance);
+           fleet_node_of_name(rehearsal->service->fleet, transfer->target, transfer->new_instance);
 }
 
 /* A machine whose start-up taint was lifted may run pods: a cordon that a person put on
@@ -364,7 +364,7 @@ static void a_machine_that_serves_is_not_discarded(void **state)
     answer = reclaim(rehearsal, 1);
     run_until(rehearsal, 100, HOUR_MS, new_node_is_there);
     transfer = first_live(rehearsal);
-    node = fleet_node_of(rehearsal->service->fleet, transfer->target, transfer->new_instance);
+    node = fleet_node_of_name(rehearsal->service->fleet, transfer->target, transfer->new_instance);
     patch_node(rehearsal, transfer->target, node->name, "{\"spec\":{\"unschedulable\":true}}");
     rehearsal_run(rehearsal, 80 * MINUTE_MS);
     assert_int_equal(transfer->attempt, 1);

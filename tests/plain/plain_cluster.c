@@ -224,6 +224,8 @@ static void listed(void *context, const json_t *body, const struct error *err)
             index_change(snapshot->pods_by_node, "", NULL, pod->node_name, pod);
         }
     }
+    snapshot_node_replaced(snapshot, NULL, NULL);
+    snapshot_pod_replaced(snapshot, NULL, NULL);
     snapshot->is_known = true;
     snapshot->devices_are_known = true; /* there are none */
     snapshot->nodes_seen_ms = snapshot->pods_seen_ms = plain->asked_ms;

@@ -128,8 +128,9 @@ static bool is_choice(const char *argument, const char *value)
 
     if (!strchr(argument, '|'))
         return true;
+    argument += strspn(argument, "[=");
     for (const char *at = argument; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
-        if (strcspn(at, "|") == length && strncmp(at, value, length) == 0)
+        if (strcspn(at, "|]") == length && strncmp(at, value, length) == 0)
             return true;
     return false;
 }
@@ -138,16 +139,20 @@ static bool is_choice(const char *argument, const char *value)
 static int take_option(struct command_call *call, const struct command_option *option,
                        const char *attached, struct words *words)
 {
+    bool is_alone = option->argument && option->argument[0] == '[' && !attached;
+
     if (!option->may_repeat && call_repeat(call, option->name) > 0)
         return call_usage_error(call, "--%s is given twice", option->name);
     if (option->argument == NULL && attached)
         return call_usage_error(call, "--%s takes no value", option->name);
+    if (is_alone)
+        attached = "";
     if (option->argument && attached == NULL) {
         if (*words->at == NULL)
             return call_usage_error(call, "--%s needs a value: %s", option->name, option->argument);
         attached = *words->at++;
     }
-    if (option->argument && !is_choice(option->argument, attached))
+    if (option->argument && !is_alone && !is_choice(option->argument, attached))
         return call_usage_error(call, "--%s: \"%s\" is none of %s", option->name, attached,
                                 option->argument);
     *array_add(&call->given) = (struct given){ option, attached };

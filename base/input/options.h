@@ -32,7 +32,8 @@ struct command_option {
     const char *name;     /* without the dashes */
     char letter;          /* 0: none */
     const char *argument; /* what stands in for the value in the help; "this|that": the value is one
-                             of these; NULL: a flag */
+                             of these; "[=this|that]": --name alone is legal too, and its value
+                             is ""; NULL: a flag */
     const char *help;
     bool may_repeat;
 };

@@ -55,7 +55,8 @@ static void option_label(const struct command_option *option, char out[LABEL_SIZ
 
     if (option->letter)
         text_print(letter, sizeof letter, "-%c, ", option->letter);
-    text_print(out, LABEL_SIZE, "%s--%s%s%s", letter, option->name, option->argument ? " " : "",
+    text_print(out, LABEL_SIZE, "%s--%s%s%s", letter, option->name,
+               option->argument && option->argument[0] != '[' ? " " : "",
                option->argument ? option->argument : "");
 }
 

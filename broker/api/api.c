@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "broker/api/routes.h"
-#include "broker/service/conditions.h"
+#include "broker/health/conditions.h"
 
 static json_t *get_status(const struct ask *ask, struct error *err);
 static json_t *get_transfers(const struct ask *ask, struct error *err);

@@ -8,15 +8,19 @@
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
-enum { WATCH_MS = 2 * SECOND_MS, BOARD_LIMIT = 1 << 20, TRANSFERS_SHOWN = 24 };
+enum { WATCH_MS = 2 * SECOND_MS, BOARD_LIMIT = 1 << 20, TRANSFERS_SHOWN = 24, PLUGIN_UNKNOWN = 3 };
 
 const struct command_option status_options[] = {
     { "watch", 'w', NULL, "look again every two seconds: a board on a terminal, else JSON lines",
       false },
-    { "check", 0, NULL, "exit with 2 if a condition is a warning or critical", false },
+    { "check", 0, "[=exit|nagios]",
+      "exit with 2 if a condition is a warning or critical; nagios: one line and the codes of a "
+      "monitoring plugin",
+      false },
     { 0 },
 };
 
@@ -26,6 +30,35 @@ static bool is_degraded(const json_t *status)
     const char *severity = json_text_or(status, "health/severity", "critical");
 
     return !text_equal(severity, "ok") && !text_equal(severity, "note");
+}
+
+/* One line and an exit code, as https://nagios-plugins.org/doc/guidelines.html has them: 0, 1, 2
+   and 3 (nothing is known). */
+static int show_plugin(const json_t *status, const struct error *err)
+{
+    static const char *const words[] = { "OK", "WARNING", "CRITICAL", "UNKNOWN" };
+    const char *severity = json_text_or(status, "health/severity", "");
+    const json_t *conditions = json_at(status, "health/conditions");
+    const json_t *worst = json_array_get(conditions, 0);
+    int code = !status                            ? PLUGIN_UNKNOWN
+               : text_equal(severity, "critical") ? 2
+               : text_equal(severity, "warning")  ? 1
+                                                  : 0;
+    owned(chars) char *told = worst ? text_format("%s; %s", json_text_or(worst, "text", ""),
+                                                  json_text_or(worst, "advice", ""))
+                                    : mem_copy_chars(status ? "no condition holds" : err->text);
+
+    for (char *at = told; *at != '\0'; at++) /* the rest of the line is for numbers */
+        if (*at == '|' || *at == '\n')
+            *at = ' ';
+    printf("SLUICE %s - %s", words[code], told);
+    if (status)
+        printf(" | conditions=%zu transfers=%" PRId64 ";;;0", json_array_size(conditions),
+               json_int_or(status, "live_transfers", 0));
+    if (json_at(status, "margin_s"))
+        printf(" margin=%" PRId64 "s;0:", json_int_or(status, "margin_s", 0));
+    printf("\n");
+    return code;
 }
 
 /* False when the reader has gone: the end of `sluice status -w | head`. */
@@ -53,15 +86,20 @@ static bool show(const struct command_call *call, const json_t *status, bool is_
 int cmd_status(struct command_call *call)
 {
     bool is_watching = call_flag(call, "watch");
+    bool is_plugin = text_equal(call_text_or(call, "check", ""), "nagios");
     int code = EXIT_DONE;
     owned(config) struct config *config = client_config(call, &code);
 
+    if (is_plugin && is_watching)
+        return call_usage_error(call, "--check=nagios looks once: leave out --watch");
     if (!config)
-        return code;
+        return is_plugin ? PLUGIN_UNKNOWN : code;
     for (;;) {
         struct error err = { 0 };
         owned(json) json_t *status = client_ask(config, HTTP_GET, "/v1/status", NULL, &err);
 
+        if (is_plugin)
+            return show_plugin(status, &err);
         if (!status)
             return client_fail(call, &err);
         if (!show(call, status, is_watching))

@@ -279,15 +279,18 @@ static void begin_move(const struct permits *permits, size_t first, bool *is_don
     array_clear(&wishes);
 }
 
-static void begin_moves(const struct permits *permits)
+/* Whether a move was begun. */
+static bool begin_moves(const struct permits *permits)
 {
     size_t count = permits->plan->transfers.count;
     bool *is_done = mem_new_array(count, sizeof *is_done);
+    size_t known = permits->service->runner->transfers.count;
 
     for (size_t i = 0; i < count && !permits->service->runner->is_broken; i++)
         if (!is_done[i])
             begin_move(permits, i, is_done);
     mem_free(is_done);
+    return permits->service->runner->transfers.count != known;
 }
 
 static void withdraw(struct service *service, const struct plan *plan)
@@ -319,6 +322,7 @@ void service_advance(struct service *service)
     owned(survey) struct survey *survey = NULL;
     owned(plan) struct plan *plan = NULL;
     struct permits permits;
+    bool has_begun;
 
     orders_trim(service);
     if (service->runner->is_broken)
@@ -333,7 +337,12 @@ void service_advance(struct service *service)
     withdraw_ended(service, survey);
     permits_init(&permits, service, survey, plan);
     decide(&permits);
-    begin_moves(&permits);
+    has_begun = begin_moves(&permits);
     permits_clear(&permits);
     quotas_advance(service->quotas); /* without the nodes of moves that just began */
+    if (has_begun) {
+        survey_free(survey);
+        survey = survey_make(service, service->book);
+    }
+    service_look(service, survey);
 }

@@ -22,7 +22,6 @@
 #include "base/input/json.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "broker/service/conditions.h"
 #include "broker/service/service_parts.h"
 
 #include <stdlib.h>
@@ -372,19 +371,19 @@ void clock_look(struct clock *clock)
         write_later(clock);
 }
 
-void clock_describe(const struct clock *clock, json_t *rows)
+void clock_describe(const struct clock *clock, struct health *health)
 {
     struct wall_time now = loop_wall(clock->service->world->loop);
     bool is_off = clock->jump_ms != 0;
-    struct condition condition = { CONDITION_CLOCK_OFF, is_off ? clock->jumped : clock->followed,
-                                   "", NULL };
+    struct condition condition = { .kind = CONDITION_CLOCK_OFF,
+                                   .since = is_off ? clock->jumped : clock->followed };
     owned(chars) char *by = describe(is_off ? clock->jump_ms : clock->followed_ms);
     char at[WALL_TEXT_SIZE];
 
     wall_format(wall_whole_second(condition.since.ms), at);
     if (is_off)
-        condition_add(
-            rows, &condition,
+        health_add(
+            health, &condition,
             text_format("the machine's wall clock jumped %s at %s: no deadline is changed; %s", by,
                         at,
                         clock->is_doubted
@@ -392,8 +391,8 @@ void clock_describe(const struct clock *clock, json_t *rows)
                               "sluice: set the machine's clock right"
                             : "windows follow it when it has stood for a minute"));
     else if (clock->followed.ms > 0 && now.ms - clock->followed.ms < TOLD_MS)
-        condition_add(rows, &condition,
-                      text_format("the machine's wall clock jumped %s, and is followed since %s: "
-                                  "windows changed with it, deadlines only their names",
-                                  by, at));
+        health_add(health, &condition,
+                   text_format("the machine's wall clock jumped %s, and is followed since %s: "
+                               "windows changed with it, deadlines only their names",
+                               by, at));
 }

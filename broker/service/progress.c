@@ -6,7 +6,6 @@
  * nothing.
  */
 #include "base/text.h"
-#include "broker/service/conditions.h"
 #include "broker/service/service_parts.h"
 
 #include <inttypes.h>
@@ -40,16 +39,17 @@ int pool_gets_machines(const struct service *service, const struct config_pool *
 }
 
 static void look_at_pool(const struct service *service, const struct config_pool *pool,
-                         json_t *rows)
+                         struct health *health)
 {
     const struct attempts *attempts = service->runner->attempts;
-    const struct condition condition = { CONDITION_POOL_CLOSED,
-                                         attempts_lane(attempts, pool)->failed, pool->name,
-                                         pool->cluster->name };
+    const struct condition condition = { .kind = CONDITION_POOL_CLOSED,
+                                         .since = attempts_lane(attempts, pool)->failed,
+                                         .what = pool->name,
+                                         .cluster = pool->cluster->name };
     struct error err;
 
     if (attempts_allow(attempts, pool, loop_wall(service->world->loop), &err) < 0)
-        condition_add(rows, &condition, text_format("%s", err.text));
+        health_add(health, &condition, text_format("%s", err.text));
 }
 
 int64_t reclaim_missing(const struct survey *survey, const struct reclaim *reclaim)
@@ -62,13 +62,13 @@ int64_t reclaim_missing(const struct survey *survey, const struct reclaim *recla
 }
 
 static void look_at_reclaim(const struct service *service, const struct survey *survey,
-                            const struct reclaim *reclaim, json_t *rows)
+                            const struct reclaim *reclaim, struct health *health)
 {
     struct wall_time now = loop_wall(service->world->loop);
     int64_t missing = reclaim_missing(survey, reclaim);
-    struct condition condition = {
-        CONDITION_RECLAIM_BLOCKED, { 0 }, reclaim->order, reclaim->pool->cluster->name
-    };
+    struct condition condition = { .kind = CONDITION_RECLAIM_BLOCKED,
+                                   .what = reclaim->order,
+                                   .cluster = reclaim->pool->cluster->name };
     char promised[WALL_TEXT_SIZE];
     struct error err;
 
@@ -76,20 +76,16 @@ static void look_at_reclaim(const struct service *service, const struct survey *
         return;
     if (pool_gets_machines(service, reclaim->pool, &err) < 0) {
         condition.since = attempts_lane(service->runner->attempts, reclaim->pool)->failed;
-        condition_add(rows, &condition,
-                      text_format("reclaim %s still lacks %" PRId64
-                                  " nodes and does not get on: %s; reclaim from another "
-                                  "reservation, or `sluice reclaim end` it",
-                                  reclaim->order, missing, err.text));
+        health_add(health, &condition,
+                   text_format("reclaim %s still lacks %" PRId64 " nodes and does not get on: %s",
+                               reclaim->order, missing, err.text));
     } else if (reclaim->promised.ms > 0 && now.ms > reclaim->promised.ms) {
         condition.kind = CONDITION_RECLAIM_BEHIND;
         condition.since = reclaim->promised;
-        condition_add(rows, &condition,
-                      text_format("reclaim %s still lacks %" PRId64
-                                  " nodes, which were promised by %s: `sluice transfers` shows "
-                                  "what each waits for",
-                                  reclaim->order, missing,
-                                  wall_format(reclaim->promised, promised)));
+        health_add(health, &condition,
+                   text_format("reclaim %s still lacks %" PRId64
+                               " nodes, which were promised by %s",
+                               reclaim->order, missing, wall_format(reclaim->promised, promised)));
     }
 }
 
@@ -125,62 +121,64 @@ static struct supply supply_of(const struct service *service, const struct surve
     return supply;
 }
 
-/* Why no machines come, as far as it is known. */
-static char *why_short(const struct service *service, const struct config_cluster *cluster)
+/* Why no machines come, as far as it is known; *ret_advice: what ends that, if it is special. */
+static char *why_short(const struct service *service, const struct config_cluster *cluster,
+                       const char **ret_advice)
 {
     const struct freeze *freeze = guard_freeze(&service->guard, cluster->name,
                                                loop_wall(service->world->loop));
     char until[WALL_TEXT_SIZE];
 
-    if (freeze)
-        return text_format("a freeze by %s holds all moves until %s: `sluice unfreeze` ends it, "
-                           "and a reclaim passes it",
-                           freeze->by, wall_format(freeze->until, until));
-    if (service->held[0] != '\0')
-        return mem_copy_chars(service->held);
-    return mem_copy_chars("`sluice plan --in-force` shows what can be had");
+    if (freeze) {
+        *ret_advice = "`sluice unfreeze` ends the freeze, and `sluice reclaim` passes it";
+        return text_format(": a freeze by %s holds all moves until %s", freeze->by,
+                           wall_format(freeze->until, until));
+    }
+    return service->held[0] != '\0' ? text_format(": %s", service->held) : mem_copy_chars("");
 }
 
 /* While nodes are on their way, the pool is short only of nodes that no transfer brings and that
    are due by now. */
 static void look_at_production(const struct service *service, const struct survey *survey,
-                               const struct config_cluster *cluster, json_t *rows)
+                               const struct config_cluster *cluster, struct health *health)
 {
     struct supply supply = supply_of(service, survey, cluster);
-    struct condition condition = { CONDITION_PRODUCTION_SHORT, supply.due, cluster->name,
-                                   cluster->name };
+    struct condition condition = { .kind = CONDITION_PRODUCTION_SHORT,
+                                   .since = supply.due,
+                                   .what = cluster->name,
+                                   .cluster = cluster->name };
     owned(chars) char *why = NULL;
 
     if (cluster->role != ROLE_PRODUCTION || supply.wanted <= supply.present ||
         (supply.incoming > 0 && !supply.is_due))
         return;
-    why = why_short(service, cluster);
-    condition_add(rows, &condition,
-                  text_format("%s has %" PRId64 " nodes and wants %" PRId64 ", %" PRId64
-                              " are on their way: %s",
-                              cluster->name, supply.present, supply.wanted, supply.incoming, why));
+    why = why_short(service, cluster, &condition.advice);
+    health_add(health, &condition,
+               text_format("%s has %" PRId64 " nodes and wants %" PRId64 ", %" PRId64
+                           " are on their way%s",
+                           cluster->name, supply.present, supply.wanted, supply.incoming, why));
 }
 
 static void look_at_cluster(const struct service *service, const struct config_cluster *cluster,
-                            json_t *rows)
+                            struct health *health)
 {
     const struct snapshot *snapshot = fleet_snapshot(service->fleet, cluster);
     const char *trouble = cluster_trouble(fleet_cluster(service->fleet, cluster));
     int64_t seen_ms = snapshot->nodes_seen_ms < snapshot->pods_seen_ms ? snapshot->nodes_seen_ms
                                                                        : snapshot->pods_seen_ms;
     int64_t age_ms = loop_now(service->world->loop) - seen_ms;
-    struct condition condition = {
-        CONDITION_CLUSTER_UNREACHABLE, { 0 }, cluster->name, cluster->name
-    };
+    struct condition condition = { .kind = CONDITION_CLUSTER_UNREACHABLE,
+                                   .what = cluster->name,
+                                   .cluster = cluster->name };
 
     if (trouble[0] == '\0' || (snapshot->is_known && age_ms < UNHEARD_MS))
         return;
     if (snapshot->is_known)
         condition.since.ms = loop_wall(service->world->loop).ms - age_ms;
-    condition_add(rows, &condition,
-                  text_format("cluster %s is not heard: %s; its nodes neither come nor go until it "
-                              "is",
-                              cluster->name, trouble));
+    health_add(health, &condition,
+               text_format("cluster %s is not heard: %s; its nodes neither come nor go until it "
+                           "is",
+                           cluster->name, trouble));
 }
 
 bool service_margin(const struct service *service, struct wall_time *ret_due,
@@ -204,7 +202,7 @@ bool service_margin(const struct service *service, struct wall_time *ret_due,
     return is_any;
 }
 
-static void look_at_margin(const struct service *service, json_t *rows)
+static void look_at_margin(const struct service *service, struct health *health)
 {
     const struct condition condition = { .kind = CONDITION_MOVE_LATE };
     struct wall_time due = { 0 };
@@ -213,12 +211,12 @@ static void look_at_margin(const struct service *service, json_t *rows)
     char by[WALL_TEXT_SIZE];
 
     if (service_margin(service, &due, &margin_ms) && margin_ms <= -SECOND_MS)
-        condition_add(rows, &condition,
-                      text_format("nodes that are due at %s come about %s late (p95)",
-                                  wall_format(due, by), duration_format(-margin_ms, text)));
+        health_add(health, &condition,
+                   text_format("nodes that are due at %s come about %s late (p95)",
+                               wall_format(due, by), duration_format(-margin_ms, text)));
 }
 
-static void look_at_freezes(const struct service *service, json_t *rows)
+static void look_at_freezes(const struct service *service, struct health *health)
 {
     for (size_t i = 0; i < service->guard.freezes.count; i++) {
         const struct freeze *freeze = &service->guard.freezes.items[i];
@@ -226,26 +224,46 @@ static void look_at_freezes(const struct service *service, json_t *rows)
         char until[WALL_TEXT_SIZE];
 
         if (freeze->until.ms > loop_wall(service->world->loop).ms)
-            condition_add(rows, &condition,
-                          text_format("%s: frozen until %s by %s: %s",
-                                      freeze->cluster[0] ? freeze->cluster : "all clusters",
-                                      wall_format(freeze->until, until), freeze->by,
-                                      freeze->reason));
+            health_add(health, &condition,
+                       text_format("%s: frozen until %s by %s: %s",
+                                   freeze->cluster[0] ? freeze->cluster : "all clusters",
+                                   wall_format(freeze->until, until), freeze->by, freeze->reason));
     }
 }
 
-void progress_look(const struct service *service, const struct survey *survey, json_t *rows)
+/* Learned lead times that recent transfers exceed: what was promised by them may not hold. */
+static void look_at_lead_times(const struct service *service, struct health *health)
+{
+    for (size_t i = 0; i < service->config->pool_count; i++) {
+        const struct config_pool *pool = &service->config->pools[i];
+        const struct condition condition = { .kind = CONDITION_LEAD_TIME_DRIFTS,
+                                             .what = pool->reservation->name };
+        struct lead_drift drift;
+        char usual[DURATION_TEXT_SIZE];
+
+        if (lead_series_drifts(&lead_book_of(service->runner->leads, pool)->whole, &drift))
+            health_add(health, &condition,
+                       text_format("of the last %zu nodes to %s in %s, %zu took longer than the %s "
+                                   "that plans count on (p95)",
+                                   drift.looked, pool->cluster->role_name, pool->reservation->name,
+                                   drift.late, duration_format(drift.usual_ms, usual)));
+    }
+}
+
+void progress_look(const struct service *service, const struct survey *survey,
+                   struct health *health)
 {
     const struct config *config = service->config;
 
     for (size_t i = 0; i < service->reclaims.count; i++)
-        look_at_reclaim(service, survey, &service->reclaims.items[i], rows);
+        look_at_reclaim(service, survey, &service->reclaims.items[i], health);
     for (size_t i = 0; i < config->pool_count; i++)
-        look_at_pool(service, &config->pools[i], rows);
+        look_at_pool(service, &config->pools[i], health);
     for (size_t i = 0; i < config->cluster_count; i++) {
-        look_at_production(service, survey, &config->clusters[i], rows);
-        look_at_cluster(service, &config->clusters[i], rows);
+        look_at_production(service, survey, &config->clusters[i], health);
+        look_at_cluster(service, &config->clusters[i], health);
     }
-    look_at_margin(service, rows);
-    look_at_freezes(service, rows);
+    look_at_lead_times(service, health);
+    look_at_margin(service, health);
+    look_at_freezes(service, health);
 }

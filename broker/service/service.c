@@ -131,6 +131,7 @@ struct service *service_new(struct world *world, const struct config *config)
     service->book = targets_book_new();
     service->schedule_revs = map_new(mem_free);
     service->named = map_new(NULL);
+    service->health = health_new();
     losses_init(&service->losses);
     unreadable_init(&service->unreadable);
     service->timer = timer_new(world->loop, tick, service);
@@ -170,6 +171,7 @@ void service_close(struct service *service)
     map_free(service->book);
     map_free(service->schedule_revs);
     map_free(service->named);
+    health_free(service->health);
     mem_free(service);
 }
 

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "broker/health/health.h"
 #include "broker/planning/gangs.h"
 #include "broker/planning/losses.h"
 #include "broker/planning/plan.h"
@@ -61,6 +62,7 @@ struct service {
     ARRAY(struct reclaim) lost_reclaims; /* their pool is not configured: NULL */
     struct losses losses;
     struct unreadable unreadable;
+    struct health *health; /* of the last look */
     struct timer *timer;
     int64_t started_ms; /* loop time */
     bool has_turned;    /* at least once */
@@ -275,7 +277,7 @@ struct clock *clock_open(struct service *service, struct error *err)
 void clock_free(struct clock *clock);
 int clock_load(struct clock *clock, struct error *err) __attribute__((warn_unused_result));
 void clock_look(struct clock *clock);
-void clock_describe(const struct clock *clock, json_t *rows);
+void clock_describe(const struct clock *clock, struct health *health);
 
 /* dry_runs.c: call after the fleet was closed; open questions are forgotten. */
 void dry_runs_clear(struct service *service);
@@ -288,18 +290,19 @@ json_t *transfer_describe(const struct service *service, const struct transfer *
 json_t *holds_describe(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* warnings.c: the present conditions, as conditions_describe() gives them. */
-json_t *service_health(const struct service *service, const struct survey *survey)
-    __attribute__((returns_nonnull, warn_unused_result));
+/* warnings.c: looks which conditions hold, into service->health, and logs those that began and
+   ended. */
+void service_look(struct service *service, const struct survey *survey);
 
-/* Of those, the sentences about objects that cannot be read and that a plan therefore counts
+/* The sentences about objects that cannot be read and that a plan therefore counts
    cautiously. */
 json_t *service_guesses(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 
 /* progress.c: adds conditions for stalled work: reclaims, pools that get no machines, production
    that is short, clusters that do not answer, moves that come late. */
-void progress_look(const struct service *service, const struct survey *survey, json_t *rows);
+void progress_look(const struct service *service, const struct survey *survey,
+                   struct health *health);
 
 /* progress.c: nodes that the reclaim's pool still lacks of its level; not above 0: none. */
 int64_t reclaim_missing(const struct survey *survey, const struct reclaim *reclaim);

@@ -5,7 +5,6 @@
  */
 #include "base/input/json.h"
 #include "base/text.h"
-#include "broker/service/conditions.h"
 #include "broker/service/service_parts.h"
 
 #include <inttypes.h>
@@ -343,11 +342,13 @@ json_t *service_status(struct service *service)
     struct wall_time now = loop_wall(service->world->loop);
     struct wall_time change = window_next_change(config->windows, now);
     owned(survey) struct survey *survey = survey_make(service, service->book);
-    json_t *health = service_health(service, survey);
+    json_t *health;
     json_t *clusters = json_array();
     json_t *status;
     char local[64];
 
+    service_look(service, survey);
+    health = health_describe(service->health);
     for (size_t i = 0; i < config->cluster_count; i++)
         json_array_append_new(clusters,
                               describe_cluster(service, survey, &config->clusters[i], health));

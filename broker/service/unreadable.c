@@ -8,7 +8,6 @@
 #include "base/input/json.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "broker/service/conditions.h"
 #include "broker/service/service_parts.h"
 
 #include <inttypes.h>
@@ -121,7 +120,7 @@ int unreadable_operators(const struct service *service)
     return count;
 }
 
-void unreadable_warn(const struct service *service, json_t *rows)
+void unreadable_warn(const struct service *service, struct health *health)
 {
     const json_t *record;
     size_t i;
@@ -134,16 +133,17 @@ void unreadable_warn(const struct service *service, json_t *rows)
             .kind = claim ? CONDITION_OPERATOR_NEEDED : CONDITION_JOURNAL_DOUBT,
             .since = { json_int_or(record, "at", 0) },
             .what = id,
+            .advice = claim
+                          ? "look at the machine and its node by hand, then `sluice journal repair "
+                            "--forget` ends it"
+                          : NULL,
         };
         owned(chars) char *whole = text_format(
             "the journal's record %s %s cannot be read (%s) and is set aside", kind, id,
             json_text_or(record, "why", ""));
 
-        condition_add(
-            rows, &condition,
-            claim ? text_format("%s: it holds %s, which is left alone: look at the machine and its "
-                                "node by hand, then `sluice journal repair --forget %s` ends it",
-                                whole, claim, id)
-                  : steal(&whole));
+        health_add(health, &condition,
+                   claim ? text_format("%s: it holds %s, which is left alone", whole, claim)
+                         : steal(&whole));
     }
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/map.h"
+#include "broker/health/health.h"
 #include "broker/journal/journal.h"
 #include "broker/service/service.h"
 
@@ -33,5 +34,5 @@ bool unreadable_holds(const struct service *service, const struct config_pool *p
 /* The number that need a person: transfers that were under way. */
 int unreadable_operators(const struct service *service);
 
-/* Adds a condition for each (conditions.h) to the array. */
-void unreadable_warn(const struct service *service, json_t *rows);
+/* Adds a condition for each. */
+void unreadable_warn(const struct service *service, struct health *health);

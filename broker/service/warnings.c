@@ -5,8 +5,8 @@
  * and marks of an earlier broker.
  */
 #include "base/input/json.h"
+#include "base/log.h"
 #include "base/text.h"
-#include "broker/service/conditions.h"
 #include "broker/service/service_parts.h"
 
 #include <inttypes.h>
@@ -15,29 +15,29 @@
 
 enum { SLOW_WRITE_MS = 5 * SECOND_MS };
 
-static void add(json_t *rows, enum condition_kind kind, const char *what, const char *cluster,
-                char *text)
+static void add(struct health *health, enum condition_kind kind, const char *what,
+                const char *cluster, char *text)
 {
     const struct condition condition = { .kind = kind, .what = what, .cluster = cluster };
 
-    condition_add(rows, &condition, text);
+    health_add(health, &condition, text);
 }
 
 /* Decisions wait for the journal's disk. */
-static void add_disk(const struct service *service, json_t *rows)
+static void add_disk(const struct service *service, struct health *health)
 {
     int64_t write_ms = journal_write_ms(service->world->journal);
     char duration[DURATION_TEXT_SIZE];
 
     if (write_ms >= SLOW_WRITE_MS)
-        add(rows, CONDITION_JOURNAL_DOUBT, "disk", NULL,
+        add(health, CONDITION_JOURNAL_DOUBT, "disk", NULL,
             text_format("the journal's disk has been writing for %s: until it has, nothing that "
                         "was decided since is done",
                         duration_format(write_ms, duration)));
 }
 
 /* Pools that no plan counts on. */
-static void add_unknown(const struct service *service, json_t *rows)
+static void add_unknown(const struct service *service, struct health *health)
 {
     owned(json) json_t *unknown = survey_unknown(service, NULL);
     const json_t *row;
@@ -48,23 +48,22 @@ static void add_unknown(const struct service *service, json_t *rows)
         int64_t age_ms = json_int_or(row, "age_s", 0) * SECOND_MS;
         const struct config_pool *pool = config_pool(service->config,
                                                      json_text_or(row, "pool", ""));
-        struct condition condition = {
-            CONDITION_POOL_STALE, { 0 }, pool->name, pool->cluster->name
-        };
+        struct condition condition = { .kind = CONDITION_POOL_STALE,
+                                       .what = pool->name,
+                                       .cluster = pool->cluster->name };
 
         if (json_at(row, "age_s"))
             condition.since.ms = loop_wall(service->world->loop).ms - age_ms;
         duration_format(age_ms, age);
-        condition_add(rows, &condition,
-                      text_format("pool %s neither gives nor takes nodes, %s%s: %s", pool->name,
-                                  json_at(row, "age_s") ? "last seen before " : "never seen",
-                                  json_at(row, "age_s") ? age : "",
-                                  json_text_or(row, "reason", "")));
+        health_add(health, &condition,
+                   text_format("pool %s neither gives nor takes nodes, %s%s: %s", pool->name,
+                               json_at(row, "age_s") ? "last seen before " : "never seen",
+                               json_at(row, "age_s") ? age : "", json_text_or(row, "reason", "")));
     }
 }
 
 /* Capacity that ends within a day, pool by pool; no plan counts on it near its end. */
-static void add_ends(const struct service *service, json_t *rows)
+static void add_ends(const struct service *service, struct health *health)
 {
     int64_t soon_ms = loop_wall(service->world->loop).ms + DAY_MS;
 
@@ -84,7 +83,7 @@ static void add_ends(const struct service *service, json_t *rows)
                 first = ends;
         }
         if (count > 0)
-            add(rows, CONDITION_CAPACITY_ENDS, pool->name, pool->cluster->name,
+            add(health, CONDITION_CAPACITY_ENDS, pool->name, pool->cluster->name,
                 text_format("the capacity of %" PRId64 " machines of pool %s ends from %s on: "
                             "nothing is planned on them",
                             count, pool->name, wall_format(first, time)));
@@ -92,7 +91,7 @@ static void add_ends(const struct service *service, json_t *rows)
 }
 
 /* Times on the cluster's objects are read by its own clock. */
-static void add_clocks(const struct service *service, json_t *rows)
+static void add_clocks(const struct service *service, struct health *health)
 {
     for (size_t i = 0; i < service->config->cluster_count; i++) {
         const struct config_cluster *cluster = &service->config->clusters[i];
@@ -101,42 +100,43 @@ static void add_clocks(const struct service *service, json_t *rows)
 
         if (ahead_ms == 0)
             continue;
-        add(rows, CONDITION_CLOCK_OFF, cluster->name, NULL,
-            text_format("the clock of %s's API server is %s %s ours: set one of them right",
-                        cluster->name, duration_format(llabs(ahead_ms), duration),
+        add(health, CONDITION_CLOCK_OFF, cluster->name, NULL,
+            text_format("the clock of %s's API server is %s %s ours", cluster->name,
+                        duration_format(llabs(ahead_ms), duration),
                         ahead_ms > 0 ? "ahead of" : "behind"));
     }
 }
 
-static void add_operators(const struct service *service, json_t *rows)
+static void add_operators(const struct service *service, struct health *health)
 {
     const struct transfer *transfer;
 
     for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));) {
-        const struct condition condition = { CONDITION_OPERATOR_NEEDED, transfer->step_began,
-                                             transfer->id, transfer->source->cluster->name };
+        const struct condition condition = { .kind = CONDITION_OPERATOR_NEEDED,
+                                             .since = transfer->step_began,
+                                             .what = transfer->id,
+                                             .cluster = transfer->source->cluster->name };
 
         if (transfer->needs_operator)
-            condition_add(rows, &condition,
-                          text_format("transfer %s of %s needs a person at step %s: %s",
-                                      transfer->id, transfer->node,
-                                      transfer_steps[transfer->step].name, transfer->waiting));
+            health_add(health, &condition,
+                       text_format("transfer %s of %s needs a person at step %s: %s", transfer->id,
+                                   transfer->node, transfer_steps[transfer->step].name,
+                                   transfer->waiting));
     }
 }
 
-static void add_notices(const struct service *service, json_t *rows)
+static void add_notices(const struct service *service, struct health *health)
 {
     int64_t violations = service->runner->notices.violations;
 
     if (violations > 0)
-        add(rows, CONDITION_NOTICE_BROKEN, "", NULL,
-            text_format("%" PRId64 " pod%s had to leave with less notice than was promised: "
-                        "sluice events names the transfers",
+        add(health, CONDITION_NOTICE_BROKEN, "", NULL,
+            text_format("%" PRId64 " pod%s had to leave with less notice than was promised",
                         violations, violations == 1 ? "" : "s"));
 }
 
 /* Hosts that are not used for a while, each with what happened there. */
-static void add_hosts(const struct service *service, json_t *rows)
+static void add_hosts(const struct service *service, struct health *health)
 {
     struct wall_time now = loop_wall(service->world->loop);
     owned(json) json_t *hosts = attempts_hosts(service->runner->attempts, now);
@@ -144,7 +144,7 @@ static void add_hosts(const struct service *service, json_t *rows)
     size_t i;
 
     json_array_foreach(hosts, i, host) {
-        add(rows, CONDITION_HOST_QUARANTINED, json_text_or(host, "host", ""), NULL,
+        add(health, CONDITION_HOST_QUARANTINED, json_text_or(host, "host", ""), NULL,
             text_format("host %s is in quarantine until %s: %s", json_text_or(host, "host", ""),
                         json_text_or(host, "until", ""), json_text_or(host, "text", "")));
     }
@@ -153,7 +153,7 @@ static void add_hosts(const struct service *service, json_t *rows)
 /* Nodes that carry the mark of a transfer that the journal does not know: another broker's, or of a
    journal that was lost.  No service will restore them. */
 static void add_strays(const struct service *service, const struct config_cluster *cluster,
-                       json_t *rows)
+                       struct health *health)
 {
     const struct snapshot *snapshot = fleet_snapshot(service->fleet, cluster);
     void *value;
@@ -163,19 +163,17 @@ static void add_strays(const struct service *service, const struct config_cluste
         const char *id = node_annotation(node, SLUICE_NOTE_TRANSFER);
 
         if (id && !runner_transfer(service->runner, id))
-            add(rows, CONDITION_NODE_STRAY, node->name, NULL,
+            add(health, CONDITION_NODE_STRAY, node->name, NULL,
                 text_format("node %s of %s is marked%s by transfer %s, which this journal does not "
-                            "know: take "
-                            "the taint %s and the annotations sluice.dev/* off by hand",
+                            "know",
                             node->name, cluster->name,
-                            node->is_unschedulable ? " and cordoned" : "", id,
-                            SLUICE_TAINT_LEAVING));
+                            node->is_unschedulable ? " and cordoned" : "", id));
     }
 }
 
 /* Objects of the cluster that no decoder understands, the first by name. */
 static void add_unreadable(const struct service *service, const struct config_cluster *cluster,
-                           json_t *rows)
+                           struct health *health)
 {
     const struct map *unreadable = fleet_snapshot(service->fleet, cluster)->unreadable;
     const char *first = NULL;
@@ -184,7 +182,7 @@ static void add_unreadable(const struct service *service, const struct config_cl
     for (size_t i = 0; map_next(unreadable, &i, &key, NULL);)
         first = !first || strcmp(key, first) < 0 ? key : first;
     if (first)
-        add(rows, CONDITION_OBJECT_UNREADABLE, cluster->name, NULL,
+        add(health, CONDITION_OBJECT_UNREADABLE, cluster->name, NULL,
             text_format(
                 "sluice cannot read %zu object%s of %s, and takes pods among them for whole "
                 "nodes; the first: %s",
@@ -194,13 +192,13 @@ static void add_unreadable(const struct service *service, const struct config_cl
 
 /* Devices of a driver that the cluster's server does not let us read. */
 static void add_devices(const struct service *service, const struct config_cluster *cluster,
-                        json_t *rows)
+                        struct health *health)
 {
     const struct snapshot *snapshot = fleet_snapshot(service->fleet, cluster);
     const char *trouble = cluster_trouble(fleet_cluster(service->fleet, cluster));
 
     if (snapshot->is_known && !snapshot->devices_are_known && trouble[0] != '\0')
-        add(rows, CONDITION_DEVICES_UNKNOWN, cluster->name, NULL,
+        add(health, CONDITION_DEVICES_UNKNOWN, cluster->name, NULL,
             text_format("%s does not show its devices of Dynamic Resource Allocation: a pod with "
                         "claims counts as a whole node, and a new node whose GPUs do not add up "
                         "waits for an operator: %s",
@@ -208,11 +206,11 @@ static void add_devices(const struct service *service, const struct config_clust
 }
 
 /* Objects that cannot be read, and are therefore counted cautiously. */
-static void add_guesses(const struct service *service, json_t *rows)
+static void add_guesses(const struct service *service, struct health *health)
 {
     for (size_t i = 0; i < service->config->cluster_count; i++) {
-        add_unreadable(service, &service->config->clusters[i], rows);
-        add_devices(service, &service->config->clusters[i], rows);
+        add_unreadable(service, &service->config->clusters[i], health);
+        add_devices(service, &service->config->clusters[i], health);
     }
 }
 
@@ -231,27 +229,26 @@ static const struct transfer *newest_to(const struct service *service,
 }
 
 /* What is wrong with new machines of a pool, by the newest. */
-static void add_newest(const struct service *service, const struct config_pool *pool, json_t *rows)
+static void add_newest(const struct service *service, const struct config_pool *pool,
+                       struct health *health)
 {
     const struct transfer *newest = newest_to(service, pool);
 
     if (newest && newest->came_untainted)
-        add(rows, CONDITION_NODE_UNTAINTED, pool->name, NULL,
-            text_format("new machines of pool %s come without the taint %s, so pods land on them "
-                        "before "
-                        "all their GPUs are there: put it (NoSchedule) into the pool's node "
-                        "template",
-                        pool->name, SLUICE_TAINT_STARTING));
+        add(health, CONDITION_NODE_UNTAINTED, pool->name, NULL,
+            text_format(
+                "new machines of pool %s come without the taint %s (NoSchedule), so pods land "
+                "on them before all their GPUs are there",
+                pool->name, SLUICE_TAINT_STARTING));
     if (newest && newest->stays_exposed)
-        add(rows, CONDITION_NODE_EXPOSED, pool->name, NULL,
+        add(health, CONDITION_NODE_EXPOSED, pool->name, NULL,
             text_format("the cloud refused to protect machine %s of pool %s, so another writer who "
-                        "makes the pool smaller may end it: `sluice doctor` says which permission "
-                        "is missing",
+                        "makes the pool smaller may end it",
                         newest->new_instance, pool->name));
 }
 
 /* Numbers that could not be set in a cluster, or that another controller sets. */
-static void add_troubles(json_t *list, const char *what, json_t *rows)
+static void add_troubles(json_t *list, const char *what, struct health *health)
 {
     const json_t *row;
     size_t i;
@@ -260,7 +257,7 @@ static void add_troubles(json_t *list, const char *what, json_t *rows)
         const char *trouble = json_text_or(row, "trouble", "");
 
         if (trouble[0] != '\0')
-            add(rows, CONDITION_VALUE_CONTESTED, json_text_or(row, what, "?"), NULL,
+            add(health, CONDITION_VALUE_CONTESTED, json_text_or(row, what, "?"), NULL,
                 text_format("%s %s of %s: %s", what, json_text_or(row, what, "?"),
                             json_text_or(row, "cluster", "?"), trouble));
     }
@@ -269,7 +266,7 @@ static void add_troubles(json_t *list, const char *what, json_t *rows)
 
 /* Gangs that stay suspended although no transfer needs it, because their owner could not be
    changed. */
-static void add_gangs(const struct service *service, json_t *rows)
+static void add_gangs(const struct service *service, struct health *health)
 {
     owned(json) json_t *gangs = sides_describe_stopped(service->runner);
     const json_t *gang;
@@ -279,57 +276,77 @@ static void add_gangs(const struct service *service, json_t *rows)
         const char *text = json_text_or(gang, "text", "");
 
         if (json_bool_or(gang, "is_ending", false) && text[0] != '\0')
-            add(rows, CONDITION_GANG_SUSPENDED, json_text_or(gang, "owner", "?"), NULL,
+            add(health, CONDITION_GANG_SUSPENDED, json_text_or(gang, "owner", "?"), NULL,
                 text_format("%s of %s is suspended and cannot be resumed: %s",
                             json_text_or(gang, "owner", "?"), json_text_or(gang, "cluster", "?"),
                             text));
     }
 }
 
-json_t *service_health(const struct service *service, const struct survey *survey)
+/* What holds by now. */
+static void look(const struct service *service, const struct survey *survey, struct health *health)
 {
-    json_t *rows = json_array();
-
     if (map_count(service->book) == 0)
-        add(rows, CONDITION_NO_SCHEDULES, "", NULL,
-            mem_copy_chars("no schedules are in force: nothing is moved (sluice apply puts them in "
-                           "force)"));
+        add(health, CONDITION_NO_SCHEDULES, "", NULL,
+            mem_copy_chars("no schedules are in force: nothing is moved"));
     if (service->doubt[0] != '\0')
-        add(rows, CONDITION_JOURNAL_DOUBT, "", NULL, mem_copy_chars(service->doubt));
-    unreadable_warn(service, rows);
-    add_disk(service, rows);
+        add(health, CONDITION_JOURNAL_DOUBT, "", NULL, mem_copy_chars(service->doubt));
+    unreadable_warn(service, health);
+    add_disk(service, health);
     if (service->refused[0] != '\0')
-        add(rows, CONDITION_CONFIG_REFUSED, service->config->path, NULL,
-            text_format("the configuration was read again and is not in force: %s: mend it and "
-                        "send SIGHUP",
+        add(health, CONDITION_CONFIG_REFUSED, service->config->path, NULL,
+            text_format("the configuration was read again and is not in force: %s",
                         service->refused));
-    add_unknown(service, rows);
-    progress_look(service, survey, rows);
+    add_unknown(service, health);
+    progress_look(service, survey, health);
     if (service->held[0] != '\0')
-        add(rows, CONDITION_MOVES_HELD, "", NULL, mem_copy_chars(service->held));
-    add_notices(service, rows);
-    add_operators(service, rows);
-    add_hosts(service, rows);
-    clock_describe(service->clock, rows);
-    add_clocks(service, rows);
-    add_ends(service, rows);
-    add_gangs(service, rows);
-    add_troubles(scaler_describe(service->scaler), "workload", rows);
-    add_troubles(quotas_describe(service->quotas), "quota", rows);
+        add(health, CONDITION_MOVES_HELD, "", NULL, mem_copy_chars(service->held));
+    add_notices(service, health);
+    add_operators(service, health);
+    add_hosts(service, health);
+    clock_describe(service->clock, health);
+    add_clocks(service, health);
+    add_ends(service, health);
+    add_gangs(service, health);
+    add_troubles(scaler_describe(service->scaler), "workload", health);
+    add_troubles(quotas_describe(service->quotas), "quota", health);
     for (size_t i = 0; i < service->config->cluster_count; i++)
-        add_strays(service, &service->config->clusters[i], rows);
-    add_guesses(service, rows);
+        add_strays(service, &service->config->clusters[i], health);
+    add_guesses(service, health);
     for (size_t i = 0; i < service->config->pool_count; i++)
-        add_newest(service, &service->config->pools[i], rows);
-    return conditions_describe(rows);
+        add_newest(service, &service->config->pools[i], health);
+}
+
+static void tell(void *context, const struct condition *condition, const char *text, bool holds)
+{
+    const struct condition_row *row = condition_row(condition->kind);
+    const char *event = holds ? "condition_begins" : "condition_ends";
+
+    (void)context;
+    if (holds && row->severity > SEVERITY_NOTE)
+        log_warn(event, FIELD_TEXT("id", row->id), FIELD_TEXT("what", condition->what),
+                 FIELD_TEXT("severity", severity_name(row->severity)), FIELD_TEXT("text", text),
+                 FIELD_TEXT("advice", condition->advice));
+    else
+        log_info(event, FIELD_TEXT("id", row->id), FIELD_TEXT("what", condition->what),
+                 FIELD_TEXT("severity", severity_name(row->severity)), FIELD_TEXT("text", text));
+}
+
+void service_look(struct service *service, const struct survey *survey)
+{
+    health_begin(service->health);
+    look(service, survey, service->health);
+    health_end(service->health, loop_wall(service->world->loop), tell, NULL);
 }
 
 json_t *service_guesses(const struct service *service)
 {
-    json_t *rows = json_array();
+    owned(health) struct health *health = health_new();
     owned(json) json_t *guesses = NULL;
 
-    add_guesses(service, rows);
-    guesses = conditions_describe(rows);
+    health_begin(health);
+    add_guesses(service, health);
+    health_end(health, loop_wall(service->world->loop), NULL, NULL);
+    guesses = health_describe(health);
     return conditions_texts(guesses);
 }

@@ -59,18 +59,21 @@ static bool is_even(const json_t *status)
     return true;
 }
 
-/* The worst condition comes first; a late move has its own line. */
+/* The worst condition comes first, with what to do; a late move has its own line. */
 static void add_health(const json_t *status, struct text *out)
 {
     const json_t *health = json_object_get(status, "health");
     const json_t *worst = json_array_get(json_object_get(health, "conditions"), 0);
     const char *severity = json_text_or(health, "severity", "ok");
+    char age[DURATION_TEXT_SIZE];
 
     if (text_equal(severity, "ok") || text_equal(severity, "note") ||
         text_equal(json_text_or(worst, "id", ""), "move_late"))
         return;
-    text_add(out, "%-15s %s\n", json_text_or(health, "word", "-"),
-             json_text_or(worst, "text", "-"));
+    text_add(out, "%-15s %s (for %s)\n%-15s %s\n", json_text_or(health, "word", "-"),
+             json_text_or(worst, "text", "-"),
+             board_between(json_object_get(worst, "since"), json_object_get(status, "at"), age), "",
+             json_text_or(worst, "advice", "-"));
 }
 
 static void add_margin(const json_t *status, struct text *out)

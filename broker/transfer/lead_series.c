@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { DRIFT_LOOK = 8, DRIFT_LATE = 4 };
+
 /* The clock was set, or a one-time event delayed it: not typical for the next one. */
 static const int64_t LEAD_MAX_MS = DAY_MS;
 
@@ -76,6 +78,25 @@ int64_t lead_series_quantile(const struct lead_series *series, double percentile
             return longest;
     }
     return longest;
+}
+
+bool lead_series_drifts(const struct lead_series *series, struct lead_drift *ret_drift)
+{
+    struct lead_series before = { .count = 0 };
+    size_t first = series->count - kept(series);
+
+    *ret_drift = (struct lead_drift){ .looked = DRIFT_LOOK };
+    for (size_t i = first; i + DRIFT_LOOK < series->count; i++) {
+        const struct lead *lead = &series->kept[i % LEADS_KEPT];
+
+        lead_series_add(&before, lead->ms, lead->is_censored);
+    }
+    if (lead_series_known(&before) == 0)
+        return false;
+    ret_drift->usual_ms = lead_series_quantile(&before, 95, 0);
+    for (size_t i = series->count - DRIFT_LOOK; i < series->count; i++)
+        ret_drift->late += series->kept[i % LEADS_KEPT].ms > ret_drift->usual_ms;
+    return ret_drift->late >= DRIFT_LATE;
 }
 
 json_t *lead_series_encode(const struct lead_series *series)

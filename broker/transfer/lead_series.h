@@ -41,6 +41,18 @@ size_t lead_series_censored(const struct lead_series *series);
 int64_t lead_series_quantile(const struct lead_series *series, double percentile,
                              int64_t elapsed_ms);
 
+/* The newest times against those before them. */
+struct lead_drift {
+    size_t looked;    /* newest times */
+    size_t late;      /* of them, longer than usual_ms */
+    int64_t usual_ms; /* p95 of the times before */
+};
+
+/* Whether the newest eight exceed the p95 of those before them so often (four times) that it cannot
+   be bad luck: without a change that happens once in 2,700 looks at new times.  False while too few
+   are known. */
+bool lead_series_drifts(const struct lead_series *series, struct lead_drift *ret_drift);
+
 /* [1200000, -900000, ...]: milliseconds, oldest first; a minus marks the censored. */
 json_t *lead_series_encode(const struct lead_series *series)
     __attribute__((returns_nonnull, warn_unused_result));

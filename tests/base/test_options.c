@@ -35,6 +35,8 @@ static int run_list(struct command_call *call)
     text_add(seen, "limit=%d all=%d ", (int)limit, call_flag(call, "all"));
     for (size_t i = 0; i < call_repeat(call, "label"); i++)
         text_add(seen, "label=%s ", call_text_at(call, "label", i));
+    if (call_text(call, "check"))
+        text_add(seen, "check=%s%d ", call_text(call, "check"), call_flag(call, "check"));
     for (size_t i = 0; i < call_argument_count(call); i++)
         text_add(seen, "[%s]", call_argument(call, i));
     return EXIT_DIFFERENT;
@@ -48,6 +50,7 @@ static const struct command_option list_options[] = {
     { "limit", 'n', "COUNT", "How many at most", false },
     { "all", 'a', NULL, "Also those that ended", false },
     { "label", 0, "TEXT", "With this label", true },
+    { "check", 0, "[=exit|nagios]", "Judge", false },
     { 0 },
 };
 static const struct command_help list_help = { "List moves", "Newest first.\n",
@@ -118,6 +121,13 @@ static const struct {
       64,
       "",
       "tool move list: --limit needs a value: COUNT\n"
+      "Run \"tool move list --help\" for how to use it.\n" },
+    { { "move", "list", "--check", "a" }, 2, "list: config=- limit=9 all=0 check=1 [a]", "" },
+    { { "move", "list", "--check=nagios" }, 2, "list: config=- limit=9 all=0 check=nagios1 ", "" },
+    { { "move", "list", "--check=icinga" },
+      64,
+      "",
+      "tool move list: --check: \"icinga\" is none of [=exit|nagios]\n"
       "Run \"tool move list --help\" for how to use it.\n" },
     { { "move", "list", "--all=1" },
       64,
@@ -206,11 +216,12 @@ static const char list_page[] = "List moves\n"
                                 "Newest first.\n"
                                 "\n"
                                 "Options:\n"
-                                "  -n, --limit COUNT  How many at most\n"
-                                "  -a, --all          Also those that ended\n"
-                                "      --label TEXT   With this label (may be repeated)\n"
-                                "  -c, --config FILE  The configuration\n"
-                                "  -h, --help         show this help\n"
+                                "  -n, --limit COUNT          How many at most\n"
+                                "  -a, --all                  Also those that ended\n"
+                                "      --label TEXT           With this label (may be repeated)\n"
+                                "      --check[=exit|nagios]  Judge\n"
+                                "  -c, --config FILE          The configuration\n"
+                                "  -h, --help                 show this help\n"
                                 "\n"
                                 "Examples:\n"
                                 "  tool move list\n"

@@ -33,6 +33,39 @@ static void few_transfers_teach_nothing(void **state)
     assert_int_equal(leads_quantile(&leads, 50, 0), MINUTE_MS);
 }
 
+/* Forty times of 1 to 20 minutes (p95: 19), then eight more; the drift is looked at after each row.
+ */
+static void what_takes_longer_than_was_learned_drifts(void **state)
+{
+    static const struct {
+        int64_t minutes[8];
+        bool is_censored;
+        bool drifts;
+        size_t late;
+    } rows[] = {
+        { { 5, 9, 18, 3, 12, 19, 7, 1 }, false, false, 0 },
+        { { 5, 30, 18, 31, 12, 32, 7, 1 }, false, false, 3 },
+        { { 5, 30, 18, 31, 12, 32, 7, 33 }, false, true, 4 },
+        { { 40, 40, 40, 40, 40, 40, 40, 40 }, true, true, 8 }, /* failed after that */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct lead_series series = { 0 };
+        struct lead_drift drift;
+
+        for (int k = 0; k < 40; k++) {
+            assert_false(lead_series_drifts(&series, &drift));
+            lead_series_add(&series, (k % 20 + 1) * MINUTE_MS, false);
+        }
+        for (size_t k = 0; k < 8; k++)
+            lead_series_add(&series, rows[i].minutes[k] * MINUTE_MS, rows[i].is_censored);
+        assert_int_equal(lead_series_drifts(&series, &drift), rows[i].drifts);
+        assert_int_equal(drift.usual_ms, 19 * MINUTE_MS);
+        assert_int_equal(drift.late, rows[i].late);
+    }
+}
+
 static void a_quantile_is_one_that_was_seen(void **state)
 {
     static const struct {
@@ -191,6 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_transfers_teach_nothing),
+        cmocka_unit_test(what_takes_longer_than_was_learned_drifts),
         cmocka_unit_test(a_quantile_is_one_that_was_seen),
         cmocka_unit_test(what_was_cut_off_makes_the_rest_longer),
         cmocka_unit_test(a_wave_is_as_late_as_its_last),

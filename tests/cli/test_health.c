@@ -42,8 +42,8 @@ static void expect_states(struct rehearsal *rehearsal, const char *cluster, cons
     assert_string_equal(states, wanted);
 }
 
-/* The condition's sentence; "" when it does not hold. */
-static char *condition_text(struct rehearsal *rehearsal, const char *id)
+/* "" when the condition does not hold. */
+static char *condition_member(struct rehearsal *rehearsal, const char *id, const char *member)
 {
     owned(json) json_t *health = health_of(rehearsal);
     const json_t *row;
@@ -51,17 +51,25 @@ static char *condition_text(struct rehearsal *rehearsal, const char *id)
 
     json_array_foreach(json_object_get(health, "conditions"), i, row) {
         if (text_equal(json_text_or(row, "id", ""), id))
-            return mem_copy_chars(json_text_or(row, "text", ""));
+            return mem_copy_chars(json_text_or(row, member, ""));
     }
     return mem_copy_chars("");
 }
 
 static void expect_condition(struct rehearsal *rehearsal, const char *id, const char *says)
 {
-    owned(chars) char *text = condition_text(rehearsal, id);
+    owned(chars) char *text = condition_member(rehearsal, id, "text");
 
     if (says ? !strstr(text, says) : text[0] != '\0')
         fail_msg("%s: \"%s\" is not \"%s\"", id, text, says ?: "");
+}
+
+static void expect_advice(struct rehearsal *rehearsal, const char *id, const char *says)
+{
+    owned(chars) char *advice = condition_member(rehearsal, id, "advice");
+
+    if (!strstr(advice, says))
+        fail_msg("%s: \"%s\" is not \"%s\"", id, advice, says);
 }
 
 static void expect_severity(struct rehearsal *rehearsal, const char *severity)
@@ -174,6 +182,7 @@ static void a_freeze_does_not_hide_what_is_short(void **state)
     expect_condition(rehearsal, "production_short",
                      "prod-a has 6 nodes and wants 9, 0 are on their way: a freeze by test");
     expect_condition(rehearsal, "frozen", "all clusters: frozen until 2026-11-17T09:00:00Z");
+    expect_advice(rehearsal, "production_short", "`sluice reclaim` passes it");
     rehearsal_run(rehearsal, 4 * HOUR_MS);
     expect_severity(rehearsal, "ok");
     expect_rest(rehearsal, 9);
@@ -207,6 +216,30 @@ static void a_cluster_that_is_not_heard_is_told(void **state)
     expect_rest(rehearsal, 7);
 }
 
+/* Learned lead times that the last moves exceed: the promise that rests on them is told as
+ * doubtful.
+ */
+static void a_lead_time_that_drifts_is_told(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 45, "");
+    const struct config_pool *pool;
+    struct leads *leads;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    pool = config_pool(rehearsal->service->config, "prod-a-east");
+    leads = (struct leads *)(uintptr_t)lead_book_of(rehearsal->service->runner->leads, pool);
+    for (int i = 0; i < LEADS_NEEDED + 8; i++) {
+        expect_severity(rehearsal, "ok");
+        lead_series_add(&leads->whole, (i < LEADS_NEEDED ? 20 : 45) * MINUTE_MS, false);
+    }
+    expect_severity(rehearsal, "warning");
+    expect_condition(rehearsal, "lead_time_drifts",
+                     "of the last 8 nodes to production in east, 8 took longer than the 20m");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +247,7 @@ int main(void)
         cmocka_unit_test(a_reclaim_behind_its_promise_is_told),
         cmocka_unit_test(a_freeze_does_not_hide_what_is_short),
         cmocka_unit_test(a_cluster_that_is_not_heard_is_told),
+        cmocka_unit_test(a_lead_time_that_drifts_is_told),
     };
 
     mem_setup();

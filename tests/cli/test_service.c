@@ -179,9 +179,15 @@ static void exit_codes_say_what_happened(void **state)
     expect(0, "plan", "FROZEN");
     expect(0, "status", "FROZEN");
     expect(0, "status --check", "FROZEN"); /* an operator's wish is no trouble */
+    expect(0, "status --check=nagios", "SLUICE OK - all clusters: frozen until");
     expect(0, "apply", "Applied");
     expect(2, "status --check", "SHORT           prod-a has 6 nodes and wants 8");
     expect(2, "status --check", "SHORT, FROZEN");
+    expect(2, "status --check",
+           "`sluice unfreeze` ends the freeze, and `sluice reclaim` passes it");
+    expect(2, "status --check=nagios", "SLUICE CRITICAL - prod-a has 6 nodes and wants 8");
+    expect(2, "status --check=nagios", "| conditions=4 transfers=0;;;0\n");
+    expect(64, "status --check=nagios -w", "looks once");
     write_schedules(6);
     expect(0, "apply", "Applied");
     expect(0, "status --check", "FROZEN");

@@ -1,13 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Problems as data, with severities.  One place computes them from facts; the head of `sluice
- * status`, the states of clusters, the warnings and the exit code of `status --check` only read
- * them.
+ * THE table of conditions: the kinds of problems that sluice can see, and how bad each is.  Every
+ * face (the head of `sluice status`, the states of clusters, `--check`, metrics, alerts) reads the
+ * conditions that hold from one place: health.h.
  */
 #pragma once
-
-#include "base/timestamp.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -28,7 +26,9 @@ enum condition_kind {
     CONDITION_JOURNAL_DOUBT,
     CONDITION_MOVE_LATE,
     CONDITION_POOL_CLOSED,
+    CONDITION_LEAD_TIME_DRIFTS,
     CONDITION_CONFIG_REFUSED,
+    CONDITION_GANG_SUSPENDED,
     CONDITION_FROZEN,
     CONDITION_NO_SCHEDULES,
     CONDITION_MOVES_HELD,
@@ -36,7 +36,6 @@ enum condition_kind {
     CONDITION_HOST_QUARANTINED,
     CONDITION_CLOCK_OFF,
     CONDITION_CAPACITY_ENDS,
-    CONDITION_GANG_SUSPENDED,
     CONDITION_VALUE_CONTESTED,
     CONDITION_NODE_STRAY,
     CONDITION_NODE_UNTAINTED,
@@ -46,23 +45,29 @@ enum condition_kind {
     CONDITION_KINDS,
 };
 
-/* One that holds now. */
-struct condition {
-    enum condition_kind kind;
-    struct wall_time since; /* 0: not known */
-    const char *what;       /* the reclaim, pool, cluster, transfer ... that it is about */
-    const char *cluster;    /* whose state it changes; NULL: none */
+struct condition_row {
+    const char *id;
+    enum severity severity;
+    const char *word;    /* of the status's head and of the cluster's state; "": none */
+    const char *affects; /* what cannot be relied on while it holds */
+    const char *advice;  /* what to do about it, unless the condition itself says more */
 };
 
-/* Adds a row {id, severity, word, since, what, cluster, text} to the array; the sentence names the
-   problem and the remedy.  A row that is there already is not added again.  Takes text. */
-void condition_add(json_t *rows, const struct condition *condition, char *text);
+/* The table, in the order in which one condition is told before another of the same severity. */
+const struct condition_row *condition_row(enum condition_kind kind)
+    __attribute__((returns_nonnull, warn_unused_result));
 
-/* Sorts the rows, the worst first, and returns {severity, word, conditions}: severity "ok" and word
-   "" without rows.  Takes rows. */
-json_t *conditions_describe(json_t *rows) __attribute__((returns_nonnull, warn_unused_result));
+/* "note", "warning", "critical". */
+const char *severity_name(enum severity severity)
+    __attribute__((returns_nonnull, warn_unused_result));
 
-/* The sentences alone, without freezes, which are listed with the overrides in force. */
+/* The table as a page for people.  The caller frees the text with mem_free(). */
+char *conditions_page(void) __attribute__((returns_nonnull, warn_unused_result));
+
+/* The functions below read what health_describe() returns. */
+
+/* For each condition its sentence and the advice, without freezes, which are listed with the
+   overrides in force. */
 json_t *conditions_texts(const json_t *health) __attribute__((returns_nonnull, warn_unused_result));
 
 /* The words of the cluster's conditions above severity note, the worst first, each once. */

@@ -1,0 +1,167 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See health.h.  A condition is the same one in the next look if its kind and what it is about are
+ * the same; its sentence may have changed, because numbers do.
+ */
+#include "broker/health/health.h"
+
+#include "base/array.h"
+#include "base/input/json.h"
+#include "base/map.h"
+#include "base/text.h"
+
+struct finding {
+    struct condition is; /* owns its texts */
+    char *text;
+    char *key; /* by which it is found again */
+};
+
+struct findings {
+    ARRAY(struct finding) list;
+    struct map *by_key; /* -> place in the list + 1, as uintptr_t */
+};
+
+struct health {
+    struct findings held;   /* of the last look */
+    struct findings former; /* while a look is under way: of the one before */
+    struct map *said;       /* sentences of the look under way */
+};
+
+static void clear(struct findings *findings)
+{
+    for (size_t i = 0; i < findings->list.count; i++) {
+        struct finding *finding = &findings->list.items[i];
+
+        mem_free((char *)(uintptr_t)finding->is.what);
+        mem_free((char *)(uintptr_t)finding->is.cluster);
+        mem_free((char *)(uintptr_t)finding->is.advice);
+        mem_free(finding->text);
+        mem_free(finding->key);
+    }
+    array_clear(&findings->list);
+    map_free(findings->by_key);
+    *findings = (struct findings){ 0 };
+}
+
+static const struct finding *find(const struct findings *findings, const char *key)
+{
+    uintptr_t at = findings->by_key ? (uintptr_t)map_get(findings->by_key, key) : 0;
+
+    return at == 0 ? NULL : &findings->list.items[at - 1];
+}
+
+struct health *health_new(void)
+{
+    return mem_new(sizeof(struct health));
+}
+
+void health_free(struct health *health)
+{
+    if (!health)
+        return;
+    clear(&health->held);
+    clear(&health->former);
+    map_free(health->said);
+    mem_free(health);
+}
+
+void health_begin(struct health *health)
+{
+    require(!health->said);
+    health->former = health->held;
+    health->held = (struct findings){ 0 };
+    health->said = map_new(NULL);
+}
+
+void health_add(struct health *health, const struct condition *condition, char *text)
+{
+    const struct condition_row *row = condition_row(condition->kind);
+    struct finding *finding;
+
+    require(health->said); /* a look is under way */
+    if (map_get(health->said, text)) {
+        mem_free(text);
+        return;
+    }
+    map_set(health->said, text, health);
+    finding = array_add(&health->held.list);
+    finding->is = *condition;
+    finding->is.what = mem_copy_chars(condition->what ?: "");
+    finding->is.cluster = mem_copy_chars(condition->cluster ?: "");
+    finding->is.advice = mem_copy_chars(condition->advice ?: row->advice);
+    finding->text = text;
+    finding->key = text_format("%s/%s", row->id, finding->is.what);
+}
+
+/* By the place of its kind in the table; those of one kind stay in the order of the look. */
+static void sort(struct findings *findings)
+{
+    struct findings sorted = { 0 };
+
+    for (int kind = 0; kind < CONDITION_KINDS; kind++)
+        for (size_t i = 0; i < findings->list.count; i++)
+            if (findings->list.items[i].is.kind == (enum condition_kind)kind)
+                *array_add(&sorted.list) = findings->list.items[i];
+    require(sorted.list.count == findings->list.count);
+    array_clear(&findings->list);
+    sorted.by_key = map_new(NULL);
+    for (size_t i = 0; i < sorted.list.count; i++)
+        if (!map_get(sorted.by_key, sorted.list.items[i].key))
+            map_set(sorted.by_key, sorted.list.items[i].key, (void *)(uintptr_t)(i + 1));
+    *findings = sorted;
+}
+
+/* Those of `mine` that `others` lack, each key once. */
+static void tell(const struct findings *mine, const struct findings *others, bool holds,
+                 health_told_fn told, void *context)
+{
+    for (size_t i = 0; told && i < mine->list.count; i++) {
+        const struct finding *finding = &mine->list.items[i];
+
+        if (!find(others, finding->key) && find(mine, finding->key) == finding)
+            told(context, &finding->is, finding->text, holds);
+    }
+}
+
+void health_end(struct health *health, struct wall_time now, health_told_fn told, void *context)
+{
+    require(health->said);
+    sort(&health->held);
+    for (size_t i = 0; i < health->held.list.count; i++) {
+        struct finding *finding = &health->held.list.items[i];
+        const struct finding *before = find(&health->former, finding->key);
+
+        if (finding->is.since.ms == 0)
+            finding->is.since = before ? before->is.since : now;
+    }
+    tell(&health->former, &health->held, false, told, context);
+    tell(&health->held, &health->former, true, told, context);
+    clear(&health->former);
+    map_free(steal(&health->said));
+}
+
+static json_t *describe(const struct finding *finding)
+{
+    const struct condition_row *row = condition_row(finding->is.kind);
+    char since[WALL_TEXT_SIZE];
+
+    return json_make("{ss ss ss ss ss ss ss ss ss}", "id", row->id, "severity",
+                     severity_name(row->severity), "word", row->word, "since",
+                     wall_format(wall_whole_second(finding->is.since.ms), since), "what",
+                     finding->is.what, "cluster", finding->is.cluster, "affects", row->affects,
+                     "text", finding->text, "advice", finding->is.advice);
+}
+
+json_t *health_describe(const struct health *health)
+{
+    const struct finding *worst = health->held.list.count > 0 ? &health->held.list.items[0] : NULL;
+    const struct condition_row *row = worst ? condition_row(worst->is.kind) : NULL;
+    json_t *rows = json_array();
+
+    require(!health->said);
+    for (size_t i = 0; i < health->held.list.count; i++)
+        json_array_append_new(rows, describe(&health->held.list.items[i]));
+    return json_make("{ss ss so}", "severity", row ? severity_name(row->severity) : "ok", "word",
+                     row ? row->word : "", "conditions", rows);
+}

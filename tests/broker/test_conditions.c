@@ -1,0 +1,139 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of conditions, and looks: what holds, since when, and what began and ended.
+ */
+#include "base/input/json.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "broker/health/health.h"
+#include "tests/support/document.h"
+#include "tests/support/unit.h"
+
+static void the_worst_stands_first_in_the_table(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CONDITION_KINDS; i++) {
+        const struct condition_row *row = condition_row((enum condition_kind)i);
+
+        assert_non_null(row->id);
+        assert_true(row->affects[0] != '\0' && row->advice[0] != '\0');
+        assert_true(row->severity == SEVERITY_NOTE || row->word[0] != '\0' ||
+                    i == CONDITION_GANG_SUSPENDED);
+        if (i > 0)
+            assert_true(row->severity <= condition_row((enum condition_kind)(i - 1))->severity);
+        for (int k = 0; k < i; k++)
+            assert_string_not_equal(row->id, condition_row((enum condition_kind)k)->id);
+    }
+}
+
+static void the_page_has_each_condition(void **state)
+{
+    owned(chars) char *page = conditions_page();
+
+    (void)state;
+    document_check("docs/health.md", "conditions", page);
+}
+
+static void note_told(void *context, const struct condition *condition, const char *text,
+                      bool holds)
+{
+    text_add(context, "%s%s %s; ", holds ? "+" : "-", condition->what, text);
+}
+
+/* "pool|sentence|since|advice;" of each that holds. */
+static char *held(const struct health *health)
+{
+    owned(json) json_t *described = health_describe(health);
+    struct text *out = text_new(4096);
+    const json_t *row;
+    size_t i;
+
+    text_add(out, "%s %s: ", json_text_or(described, "severity", ""),
+             json_text_or(described, "word", ""));
+    json_array_foreach(json_object_get(described, "conditions"), i, row)
+        text_add(out, "%s|%s|%s|%s; ", json_text_or(row, "what", ""), json_text_or(row, "text", ""),
+                 json_text_or(row, "since", ""), json_text_or(row, "advice", ""));
+    return text_take(out);
+}
+
+struct fact {
+    enum condition_kind kind;
+    const char *what;
+    const char *text;
+    int64_t since_s;
+    const char *advice;
+};
+
+/* One look a row: the facts, then what holds and what was told. */
+static const struct {
+    int64_t now_s;
+    struct fact facts[4];
+    const char *held;
+    const char *told;
+} looks[] = {
+    { 60, { { 0 } }, "ok : ", "" },
+    { 120,
+      { { CONDITION_NODE_STRAY, "n", "marked", 0, "take it off" },
+        { CONDITION_POOL_CLOSED, "a", "closed, 1", 0, "wait" } },
+      "warning CLOSED: a|closed, 1|1970-01-01T00:02:00Z|wait; "
+      "n|marked|1970-01-01T00:02:00Z|take it off; ",
+      "+a closed, 1; +n marked; " },
+    /* the sentence changes, the time does not; a sentence is said once */
+    { 180,
+      { { CONDITION_POOL_CLOSED, "a", "closed, 2", 0, "wait" },
+        { CONDITION_POOL_CLOSED, "b", "closed, 2", 0, "wait" } },
+      "warning CLOSED: a|closed, 2|1970-01-01T00:02:00Z|wait; ",
+      "-n marked; " },
+    /* a fact's own time wins, and of one thing two sentences are one condition */
+    { 240,
+      { { CONDITION_POOL_CLOSED, "a", "closed, 3", 30, "wait" },
+        { CONDITION_POOL_CLOSED, "a", "closed for good", 0, "wait" } },
+      "warning CLOSED: a|closed, 3|1970-01-01T00:00:30Z|wait; "
+      "a|closed for good|1970-01-01T00:02:00Z|wait; ",
+      "" },
+    { 300, { { 0 } }, "ok : ", "-a closed, 3; " },
+    /* it begins again, and is dated again */
+    { 360,
+      { { CONDITION_POOL_CLOSED, "a", "closed, 4", 0, "wait" } },
+      "warning CLOSED: a|closed, 4|1970-01-01T00:06:00Z|wait; ",
+      "+a closed, 4; " },
+};
+
+static void a_condition_is_dated_by_its_first_look(void **state)
+{
+    owned(health) struct health *health = health_new();
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(looks); i++) {
+        owned(text) struct text *told = text_new(4096);
+        owned(chars) char *now = NULL;
+
+        health_begin(health);
+        for (size_t k = 0; looks[i].facts[k].text; k++) {
+            const struct fact *fact = &looks[i].facts[k];
+            const struct condition condition = { .kind = fact->kind,
+                                                 .since = { fact->since_s * SECOND_MS },
+                                                 .what = fact->what,
+                                                 .advice = fact->advice };
+
+            health_add(health, &condition, mem_copy_chars(fact->text));
+        }
+        health_end(health, (struct wall_time){ looks[i].now_s * SECOND_MS }, note_told, told);
+        now = held(health);
+        assert_string_equal(now, looks[i].held);
+        assert_string_equal(told->chars, looks[i].told);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_worst_stands_first_in_the_table),
+        cmocka_unit_test(the_page_has_each_condition),
+        cmocka_unit_test(a_condition_is_dated_by_its_first_look),
+    };
+
+    mem_setup();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

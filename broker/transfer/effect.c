@@ -346,13 +346,23 @@ void effects_settle(struct runner *runner)
     journal_after(journal, run_errand, errand);
 }
 
+/* Whether it waits for its time; the runner looks again then, and not a tick later. */
+static bool waits(const struct runner *runner, const struct effect *effect)
+{
+    int64_t wait_ms = effect ? effect->not_before_ms - loop_now(runner->world->loop) : 0;
+
+    if (wait_ms > 0)
+        timer_set_sooner(runner->timer, wait_ms);
+    return wait_ms > 0;
+}
+
 bool effect_may_be_sent(const struct runner *runner, const struct transfer *transfer,
                         const struct effect_kind *kind, const char *object, int64_t seen_ms)
 {
     const struct effect *effect = effect_find(transfer, kind, object);
     struct error err = { 0 };
 
-    if (runner->is_broken || (effect && loop_now(runner->world->loop) < effect->not_before_ms) ||
+    if (runner->is_broken || waits(runner, effect) ||
         effect_is_open(transfer, kind, object, seen_ms))
         return false;
     require(effect_fits_step(kind, transfer->step));

@@ -21,6 +21,7 @@ const struct command_option departures_options[] = {
     { "node", 0, "NODE", "only this node; an error when no cluster has it", false },
     { "namespace", 'n', "NAME", "only nodes on which a job of this namespace runs", false },
     { "output", 'o', "table|json|csv|ical", "the form of the answer (default table)", false },
+    CLIENT_OPTIONS,
     { 0 },
 };
 
@@ -129,7 +130,7 @@ int cmd_departures(struct command_call *call)
     int code = EXIT_DONE;
     int64_t ahead_ms = DAY_MS;
     struct error err = { 0 };
-    owned(config) struct config *config = client_config(call, &code);
+    owned(config) struct config *config = client_service(call, &code);
     owned(chars) char *path = NULL;
     owned(json) json_t *answer = NULL;
     owned(text) struct text *out = text_new(TEXT_UNBOUNDED);

@@ -13,6 +13,7 @@
 
 const struct command_option events_options[] = {
     { "count", 'n', "N", "how many, the last ones (default 50, at most 10000)", false },
+    CLIENT_OPTIONS,
     { 0 },
 };
 
@@ -47,7 +48,7 @@ int cmd_events(struct command_call *call)
 
     if (call_int(call, "count", (struct int_range){ 1, 10000 }, &count, &err) < 0)
         return call_usage_error(call, "%s", err.text);
-    config = client_config(call, &code);
+    config = client_service(call, &code);
     if (!config)
         return code;
     path = text_format("/v1/events?count=%" PRId64, count);

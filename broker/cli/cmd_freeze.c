@@ -15,11 +15,13 @@ const struct command_option freeze_options[] = {
     { "until", 0, "TIME", "the freeze ends at this time (RFC 3339)", false },
     { "for", 0, "DURATION", "how long the freeze lasts, instead of --until", false },
     { "reason", 0, "TEXT", "why; shown in the status", false },
+    CLIENT_OPTIONS,
     { 0 },
 };
 const struct command_option unfreeze_options[] = {
     { "cluster", 0, "CLUSTER",
       "end the freeze of this cluster (default: the freeze of all clusters)", false },
+    CLIENT_OPTIONS,
     { 0 },
 };
 
@@ -78,7 +80,7 @@ int cmd_freeze(struct command_call *call)
 
     if (!call_text(call, "reason"))
         return call_usage_error(call, "--reason is required");
-    config = client_config(call, &code);
+    config = client_service(call, &code);
     if (!config)
         return code;
     request = json_make("{ss ss}", "cluster", call_text_or(call, "cluster", ""), "reason",
@@ -91,7 +93,7 @@ int cmd_freeze(struct command_call *call)
 int cmd_unfreeze(struct command_call *call)
 {
     int code = EXIT_DONE;
-    owned(config) struct config *config = client_config(call, &code);
+    owned(config) struct config *config = client_service(call, &code);
     owned(json) json_t *request = json_make("{ss}", "cluster", call_text_or(call, "cluster", ""));
 
     return config ? send(call, config, "/v1/unfreeze", request) : code;

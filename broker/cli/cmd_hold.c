@@ -15,6 +15,7 @@ const struct command_option hold_options[] = {
     { "for", 0, "DURATION", "how much later than planned the node should leave, instead of --until",
       false },
     { "reason", 0, "TEXT", "why; shown on the departure board", false },
+    CLIENT_OPTIONS,
     { 0 },
 };
 
@@ -45,7 +46,7 @@ int cmd_hold(struct command_call *call)
         return call_usage_error(call, "%s", err.text);
     if ((call_text(call, "until") != NULL) == (for_ms > 0))
         return call_usage_error(call, "say how long: --until TIME or --for DURATION");
-    config = client_config(call, &code);
+    config = client_service(call, &code);
     if (!config)
         return code;
     request = json_make("{ss ss}", "node", call_argument(call, 0), "reason",

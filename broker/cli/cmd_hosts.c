@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 const struct command_option hosts_options[] = {
+    CLIENT_OPTIONS,
     { 0 },
 };
 
@@ -56,7 +57,7 @@ int cmd_hosts(struct command_call *call)
 
     if (verb && (!text_equal(verb, "release") || !host))
         return call_usage_error(call, "expected nothing, or: release HOST");
-    config = client_config(call, &code);
+    config = client_service(call, &code);
     if (!config)
         return code;
     if (verb) {

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 const struct command_option leads_options[] = {
+    CLIENT_OPTIONS,
     { 0 },
 };
 
@@ -41,7 +42,7 @@ int cmd_leads(struct command_call *call)
     };
     int code = EXIT_DONE;
     struct error err = { 0 };
-    owned(config) struct config *config = client_config(call, &code);
+    owned(config) struct config *config = client_service(call, &code);
     owned(json) json_t *answer = NULL;
     owned(table) struct table *table = table_new(titles);
     owned(text) struct text *out = text_new(1 << 20);

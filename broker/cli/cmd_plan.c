@@ -25,11 +25,13 @@ const struct command_option plan_options[] = {
     { "in-force", 0, NULL, "plan with the schedules in force instead of files", false },
     { "out", 0, "FILE", "write the plan as JSON, for `sluice apply FILE`", false },
     { "exit-code", 0, NULL, "exit with 2 when something would change", false },
+    CLIENT_OPTIONS,
     { 0 },
 };
 
 const struct command_option apply_options[] = {
     { "schedules", 0, "DIR", "folder of schedule files (default: the configured one)", false },
+    CLIENT_OPTIONS,
     { 0 },
 };
 
@@ -143,7 +145,7 @@ int cmd_plan(struct command_call *call)
 {
     int code = EXIT_DONE;
     struct error err = { 0 };
-    owned(config) struct config *config = client_config(call, &code);
+    owned(config) struct config *config = client_service(call, &code);
     owned(json) json_t *schedules = NULL;
     owned(json) json_t *request = NULL;
     owned(json) json_t *plan = NULL;
@@ -203,7 +205,7 @@ int cmd_apply(struct command_call *call)
 {
     int code = EXIT_DONE;
     struct error err = { 0 };
-    owned(config) struct config *config = client_config(call, &code);
+    owned(config) struct config *config = client_service(call, &code);
     owned(json) json_t *request = NULL;
     owned(json) json_t *plan = NULL;
 

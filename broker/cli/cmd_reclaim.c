@@ -32,6 +32,7 @@ const struct command_option reclaim_options[] = {
       "the request key, with which a script may repeat this request (default: a new key)", false },
     { "all", 0, NULL, "list also reclaims that are over", false },
     { "yes", 'y', NULL, "do not ask for confirmation on a terminal", false },
+    CLIENT_OPTIONS,
     { 0 },
 };
 
@@ -284,7 +285,7 @@ int cmd_reclaim(struct command_call *call)
         return call_usage_error(call, "end ID: --reason is required");
     if (!verb && (!call_text(call, "to") || !call_text(call, "reason")))
         return call_usage_error(call, "--to and --reason are required");
-    config = client_config(call, &code);
+    config = client_service(call, &code);
     if (!config)
         return code;
     if (is_list)

@@ -21,6 +21,7 @@ const struct command_option status_options[] = {
       "exit with 2 if a condition is a warning or critical; nagios: one line and the codes of a "
       "monitoring plugin",
       false },
+    CLIENT_OPTIONS,
     { 0 },
 };
 
@@ -88,7 +89,7 @@ int cmd_status(struct command_call *call)
     bool is_watching = call_flag(call, "watch");
     bool is_plugin = text_equal(call_text_or(call, "check", ""), "nagios");
     int code = EXIT_DONE;
-    owned(config) struct config *config = client_config(call, &code);
+    owned(config) struct config *config = client_service(call, &code);
 
     if (is_plugin && is_watching)
         return call_usage_error(call, "--check=nagios looks once: leave out --watch");

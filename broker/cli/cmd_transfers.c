@@ -15,6 +15,7 @@
 
 const struct command_option transfers_options[] = {
     { "all", 'A', NULL, "also list transfers that ended lately", false },
+    CLIENT_OPTIONS,
     { 0 },
 };
 
@@ -23,7 +24,7 @@ int cmd_transfers(struct command_call *call)
     const char *id = call_argument(call, 0);
     int code = EXIT_DONE;
     struct error err = { 0 };
-    owned(config) struct config *config = client_config(call, &code);
+    owned(config) struct config *config = client_service(call, &code);
     owned(chars) char *path = id ? url_format("/v1/transfers/%s", id)
                                  : url_format("/v1/transfers?all=%s",
                                               call_flag(call, "all") ? "true" : "false");

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "broker/config/config_tables.h"
 #include "providers/kinds.h"
@@ -353,6 +354,10 @@ void config_free(struct config *config)
                    &config->join);
     settings_clear(config_tables[CONFIG_LISTEN].settings, config_tables[CONFIG_LISTEN].count,
                    &config->listen);
+    mem_free(config->remote.url);
+    mem_free(config->remote.ca_pem);
+    mem_free(config->remote.certificate_pem);
+    secret_free(config->remote.key_pem);
     yaml_document_free(config->document);
     mem_free(config);
 }

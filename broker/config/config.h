@@ -218,6 +218,14 @@ struct config_lead {
     int64_t prior_p95_ms;
 };
 
+/* Where commands ask the service; not of the file. */
+struct config_remote {
+    char *url;    /* https://HOST:PORT; NULL: its socket */
+    char *ca_pem; /* texts; NULL: none */
+    char *certificate_pem;
+    char *key_pem;
+};
+
 struct config_listen {
     char *address;     /* NULL: no TLS */
     char *certificate; /* paths, absolute */
@@ -262,6 +270,7 @@ struct config {
     struct config_quota *quotas;
     size_t quota_count; /* may be 0 */
     struct config_listen listen;
+    struct config_remote remote;
     struct access_rule *access;
     size_t access_count; /* may be 0 */
 };

@@ -8,16 +8,23 @@
 #include "base/file.h"
 #include "base/input/json.h"
 #include "base/text.h"
+#include "base/trust.h"
 #include "base/world/loop.h"
 #include "broker/access/access.h"
 #include "windows/allocation/schedule.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { THROTTLED_TRIES = 5 };
-enum { CALL_TIMEOUT_MS = 30 * SECOND_MS, ANSWER_LIMIT = 64 << 20, SCHEDULE_LIMIT = 256 << 10 };
+enum {
+    CALL_TIMEOUT_MS = 30 * SECOND_MS,
+    ANSWER_LIMIT = 64 << 20,
+    PEM_LIMIT = 256 << 10,
+    SCHEDULE_LIMIT = 256 << 10
+};
 
 struct config *client_config(const struct command_call *call, int *ret_code)
 {
@@ -28,6 +35,65 @@ struct config *client_config(const struct command_call *call, int *ret_code)
     if (!config)
         *ret_code = call_fail(call, EXIT_ERROR, &err);
     return config;
+}
+
+static const char *option_or_environment(const struct command_call *call, const char *option,
+                                         const char *variable)
+{
+    const char *value = call_text_or(call, option, getenv(variable));
+
+    return value && value[0] != '\0' ? value : NULL;
+}
+
+/* Reads the PEM file that an option names.  false: it cannot be read. */
+static bool read_pem(const char *path, char **ret_pem, struct error *err)
+{
+    struct text *text = path ? trust_read(path, PEM_LIMIT, err) : NULL;
+
+    if (text)
+        *ret_pem = text_take(text);
+    return !path || text;
+}
+
+static int find_remote(const struct command_call *call, struct config_remote *remote,
+                       struct error *err)
+{
+    const char *url = option_or_environment(call, "server", "SLUICE_SERVER");
+    size_t length = url ? strlen(url) : 0;
+
+    if (!url)
+        return 0;
+    if (!text_starts_with(url, "https://") || strchr(url + strlen("https://"), '?') ||
+        http_check_url(url, err) < 0)
+        return error_set(err, ERROR_INVALID, "--server: expected https://HOST:PORT, found %.200s",
+                         url);
+    while (length > 0 && url[length - 1] == '/')
+        length--;
+    remote->url = text_format("%.*s", (int)length, url);
+    if (!read_pem(option_or_environment(call, "ca", "SLUICE_CA"), &remote->ca_pem, err) ||
+        !read_pem(option_or_environment(call, "client-certificate", "SLUICE_CLIENT_CERTIFICATE"),
+                  &remote->certificate_pem, err) ||
+        !read_pem(option_or_environment(call, "client-key", "SLUICE_CLIENT_KEY"), &remote->key_pem,
+                  err))
+        return -1;
+    if (!remote->certificate_pem != !remote->key_pem)
+        return error_set(err, ERROR_INVALID,
+                         "--client-certificate and --client-key belong together");
+    return 0;
+}
+
+struct config *client_service(const struct command_call *call, int *ret_code)
+{
+    owned(config) struct config *config = client_config(call, ret_code);
+    struct error err = { 0 };
+
+    if (!config)
+        return NULL;
+    if (find_remote(call, &config->remote, &err) < 0) {
+        *ret_code = call_fail(call, EXIT_ERROR, &err);
+        return NULL;
+    }
+    return steal(&config);
 }
 
 /* One exchange that is waited for. */
@@ -70,7 +136,9 @@ static void answered(void *context, const struct http_answer *answer, const stru
 /* The request was not sent: either we may not open the socket, or no service is there. */
 static void explain_silence(const struct config *config, struct error *err)
 {
-    if (http_socket_check(config->socket, err) < 0)
+    if (config->remote.url)
+        error_context(err, "no service answers at %s", config->remote.url);
+    else if (http_socket_check(config->socket, err) < 0)
         error_because(err, &access_not_allowed);
     else
         error_set(err, ERROR_TRANSIENT,
@@ -78,19 +146,28 @@ static void explain_silence(const struct config *config, struct error *err)
                   config->socket, config->path);
 }
 
+/* With TLS 1.3 a server refuses a client's certificate after the client has sent its request. */
+static const char not_accepted[] = " (if that happens each time, it does not accept your "
+                                   "certificate)";
+
 static json_t *ask_once(const struct config *config, enum http_method method, const char *path,
                         const json_t *body, struct error *err)
 {
     owned(loop) struct loop *loop = loop_libevent_new(err);
     owned(http) struct http *http = loop ? http_curl_new(loop, NULL, err) : NULL;
     owned(chars) char *text = body ? json_print(body) : NULL;
-    owned(chars) char *url = text_format("http://localhost%s", path);
+    const struct config_remote *remote = &config->remote;
+    owned(chars) char *url = text_format("%s%s", remote->url ?: "http://localhost", path);
+    const struct http_tls tls = { .ca_pem = remote->ca_pem,
+                                  .certificate_pem = remote->certificate_pem,
+                                  .key_pem = remote->key_pem };
     struct http_header type = { "Content-Type", "application/json" };
     struct waiting waiting = { .loop = loop, .err = err };
     struct http_request request = {
         .method = method,
         .url = url,
-        .unix_socket = config->socket,
+        .unix_socket = remote->url ? NULL : config->socket,
+        .tls = &tls,
         .headers = &type,
         .header_count = 1,
         .body = text,
@@ -106,7 +183,8 @@ static json_t *ask_once(const struct config *config, enum http_method method, co
     http_send(http, &request, answered, &waiting);
     loop_run(loop);
     if (!waiting.answer && err->kind == ERROR_UNKNOWN_OUTCOME)
-        error_context(err, "the service at %s took the request and did not answer", config->socket);
+        error_context(err, "the service at %s took the request and did not answer%s",
+                      remote->url ?: config->socket, remote->url ? not_accepted : "");
     if (!waiting.answer && err->kind == ERROR_TRANSIENT)
         explain_silence(config, err);
     return waiting.answer;

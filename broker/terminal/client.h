@@ -17,7 +17,25 @@
 struct config *client_config(const struct command_call *call, int *ret_code)
     __attribute__((warn_unused_result));
 
-/* One call to the service on its socket; body may be NULL.  Waits and asks again when the service
+/* The options of commands that ask the service: where it is, if it is on another machine.  Rows for
+   an array of struct command_option. */
+/* clang-format off */
+#define CLIENT_OPTIONS                                                                             \
+    { "server", 0, "URL",                                                                          \
+      "ask the service there, over TLS (default: $SLUICE_SERVER; else the socket)", false },       \
+    { "ca", 0, "FILE",                                                                             \
+      "PEM: who may vouch for the server (default: $SLUICE_CA; else the system's authorities)",    \
+      false },                                                                                     \
+    { "client-certificate", 0, "FILE",                                                             \
+      "PEM: your certificate (default: $SLUICE_CLIENT_CERTIFICATE)", false },                      \
+    { "client-key", 0, "FILE", "PEM: its key (default: $SLUICE_CLIENT_KEY)", false }
+/* clang-format on */
+
+/* As client_config(), for a command that has CLIENT_OPTIONS: config->remote says where it asks. */
+struct config *client_service(const struct command_call *call, int *ret_code)
+    __attribute__((warn_unused_result));
+
+/* One call to the service; body may be NULL.  Waits and asks again when the service
    says that we ask too often.  Returns NULL and an error whose kind
    the service gave, or ERROR_TRANSIENT when it does not run. */
 json_t *client_ask(const struct config *config, enum http_method method, const char *path,

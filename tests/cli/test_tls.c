@@ -68,13 +68,9 @@ static void make_certificates(const char *folder)
     run(issue, folder);
 }
 
-/* curl's answer with the status as its last line; the loop runs meanwhile. */
-static char *ask_curl(struct scene *scene, const char *words)
+/* What a line for the shell prints; the loop runs meanwhile. */
+static char *run_beside(struct scene *scene, const char *line)
 {
-    owned(chars) char *line = text_format(
-        "cd '%s'; curl -sS --max-time 60 -w '\n%%{http_code}' --cacert machines.pem --resolve "
-        "'*:%d:127.0.0.1' %s 2>&1",
-        scene->folder, doors_tls_port(scene->doors), words);
     struct text *said = text_new(TEXT_UNBOUNDED);
     char bytes[4096];
     int ends[2], status = 0;
@@ -96,6 +92,17 @@ static char *ask_curl(struct scene *scene, const char *words)
         text_add_bytes(said, bytes, (size_t)got);
     close(ends[0]);
     return text_take(said);
+}
+
+/* curl's answer with the status as its last line. */
+static char *ask_curl(struct scene *scene, const char *words)
+{
+    owned(chars) char *line = text_format(
+        "cd '%s'; curl -sS --max-time 60 -w '\n%%{http_code}' --cacert machines.pem --resolve "
+        "'*:%d:127.0.0.1' %s 2>&1",
+        scene->folder, doors_tls_port(scene->doors), words);
+
+    return run_beside(scene, line);
 }
 
 /* "@" in words stands for https://sluice.test:PORT. */
@@ -175,6 +182,59 @@ static void each_client_gets_what_is_its_own(void **state)
     scene_end(&scene);
 }
 
+/* The command in a child, because the loop of the service runs here. */
+static char *say_remotely(struct scene *scene, const char *words)
+{
+    owned(chars) char *line = text_format("cd '%s'; " SLUICE_BUILD
+                                          "/sluice %s -c sluice.yaml 2>&1; printf '\n%%d' $?",
+                                          scene->folder, words);
+
+    return run_beside(scene, line);
+}
+
+#define WITH(name) " --ca machines.pem --client-certificate " name ".pem --client-key " name ".key"
+
+static const struct {
+    const char *words;
+    int code;
+    const char *says;
+} commands[] = {
+    { "events" WITH("carol"), 0, "" },
+    { "freeze --for 1h --reason r -o json" WITH("ada"), 0, "\"by\": \"ada@example.com\"" },
+    { "unfreeze" WITH("ben"), 0, "all clusters: the freeze is over" },
+    { "freeze --for 1h --reason r" WITH("carol"), 77, "you are carol, with the role viewer" },
+    { "leads" WITH("dave"), 77, "you are dave, with the role none" },
+    { "leads --ca people.pem --client-certificate ada.pem --client-key ada.key", 1,
+      "no service answers at http" },
+    { "leads --ca machines.pem", 1, "does not accept your certificate" },
+    { "leads --ca machines.pem --client-certificate ada.pem", 1, "belong together" },
+    { "leads --ca none.pem", 1, "none.pem" },
+    { "leads --server http://127.0.0.1:1", 1, "expected https://HOST:PORT" },
+};
+
+static void commands_ask_a_service_on_another_machine(void **state)
+{
+    struct scene scene;
+    owned(chars) char *port = NULL;
+
+    (void)state;
+    if (!has_programs())
+        skip();
+    scene_begin_with(&scene, settings, make_certificates);
+    port = text_format("%d", doors_tls_port(scene.doors));
+    assert_int_equal(setenv("port", port, 1), 0);
+    for (size_t i = 0; i < COUNT_OF(commands); i++) {
+        bool is_elsewhere = strstr(commands[i].words, "--server");
+        owned(chars) char *words = text_format(
+            "%s%s", commands[i].words, is_elsewhere ? "" : " --server https://127.0.0.1:$port");
+        owned(chars) char *said = say_remotely(&scene, words);
+
+        if (atoi(strrchr(said, '\n') + 1) != commands[i].code || !strstr(said, commands[i].says))
+            fail_msg("sluice %s: %s", commands[i].words, said);
+    }
+    scene_end(&scene);
+}
+
 /* As a reload does it: the new files are read before the old doors are closed. */
 static void a_renewed_certificate_is_shown_and_a_wrong_one_refused(void **state)
 {
@@ -246,6 +306,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_client_gets_what_is_its_own),
+        cmocka_unit_test(commands_ask_a_service_on_another_machine),
         cmocka_unit_test(a_renewed_certificate_is_shown_and_a_wrong_one_refused),
         cmocka_unit_test(an_address_that_is_none_is_refused),
     };

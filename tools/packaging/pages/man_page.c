@@ -22,6 +22,7 @@ static const struct exit_row exit_rows[] = {
     { EXIT_PARTIAL, "Done in part." },
     { EXIT_USAGE, "The command line has a mistake." },
     { EXIT_TRY_AGAIN, "Try again: another process holds the journal." },
+    { EXIT_NOT_ALLOWED, "The person's role, or the permissions of the socket, do not allow it." },
     { EXIT_INTERRUPTED, "Interrupted." },
 };
 

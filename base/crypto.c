@@ -184,6 +184,26 @@ struct text *crypto_decode_base64(const char *chars, struct error *err)
     return steal(&out);
 }
 
+struct text *crypto_decode_base64url(const char *chars, size_t length, struct error *err)
+{
+    owned(text) struct text *padded = text_new(length + 4);
+    bool is_valid = length % 4 != 1;
+
+    for (size_t i = 0; i < length && is_valid; i++) {
+        char digit = chars[i] == '-' ? '+' : chars[i] == '_' ? '/' : chars[i];
+
+        is_valid = chars[i] != '\0' && memchr(base64url_digits, chars[i], 64);
+        text_add_bytes(padded, &digit, 1);
+    }
+    if (!is_valid) {
+        error_set(err, ERROR_INVALID, "not valid base64url");
+        return NULL;
+    }
+    while (padded->length % 4 != 0)
+        text_add_bytes(padded, "=", 1);
+    return crypto_decode_base64(padded->chars, err);
+}
+
 /* Without this OpenSSL would ask for the password of an encrypted key on the terminal. */
 static int no_password(char *out, int size, int is_writing, void *context)
 {

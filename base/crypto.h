@@ -30,8 +30,11 @@ void crypto_digest_free(struct crypto_digest *digest);
 void crypto_hmac_sha256(const void *key, size_t key_size, const void *bytes, size_t size,
                         unsigned char out[SHA256_SIZE]);
 
-/* RFC 4648, section 5, without padding. */
+/* RFC 4648, section 5, without padding.  Decoding accepts an encoder's output alone: anything else,
+   bits that are left over too, is ERROR_INVALID. */
 void crypto_add_base64url(struct text *out, const void *bytes, size_t size);
+struct text *crypto_decode_base64url(const char *chars, size_t length, struct error *err)
+    __attribute__((warn_unused_result));
 
 /* RFC 4648, section 4, padded.  Decoding skips line breaks; anything else foreign is
    ERROR_INVALID. */

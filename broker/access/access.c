@@ -6,12 +6,16 @@
 #include "broker/access/access.h"
 
 #include "base/array.h"
+#include "base/input/json.h"
 #include "base/text.h"
 #include "base/text_items.h"
+#include "base/trust.h"
+#include "broker/access/bearer.h"
 
 #include <grp.h>
 #include <pwd.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { ENTRY_SIZE = 64 << 10, NAME_SIZE = 40 };
@@ -23,9 +27,13 @@ struct access {
     }) groups;
     char *group_names[ACCESS_ROLE_COUNT];       /* as configured; NULL: none */
     char *certificate_names[ACCESS_ROLE_COUNT]; /* the same */
+    char *claims[ACCESS_ROLE_COUNT];            /* the same */
+    struct web_keys *keys;                      /* of tokens; NULL: they are not read */
+    struct access_tokens tokens;                /* copies; without the path */
 };
 
 const struct error_cause access_not_allowed = { "permission" };
+const struct error_cause access_not_known = { "identity" };
 
 static void name_user(uid_t uid, char *out, size_t size)
 {
@@ -55,17 +63,9 @@ int access_find_group(const char *name, gid_t *ret_group, struct error *err)
     return 0;
 }
 
-static enum access_role find_role(const struct access_rule *rule)
+static int add_groups(struct access *access, const struct access_rule *rule, enum access_role role,
+                      struct error *err)
 {
-    enum access_role role = access_role_find(rule->name);
-
-    require(role != ACCESS_NONE); /* the configuration was checked */
-    return role;
-}
-
-static int add_groups(struct access *access, const struct access_rule *rule, struct error *err)
-{
-    enum access_role role = find_role(rule);
     const char *rest = rule->groups;
     const char *item;
     size_t length;
@@ -82,16 +82,42 @@ static int add_groups(struct access *access, const struct access_rule *rule, str
     return 0;
 }
 
-struct access *access_new(const struct access_rule *rules, size_t count, struct error *err)
+static int read_keys(struct access *access, const struct access_tokens *tokens, struct error *err)
+{
+    owned(text) struct text *text = trust_read(tokens->keys, WEB_KEYS_SIZE_MOST, err);
+
+    if (!text)
+        return error_context(err, "tokens.keys");
+    access->keys = web_keys_parse(text->chars, text->length, tokens->keys, err);
+    if (!access->keys)
+        return error_context(err, "tokens.keys");
+    access->tokens = (struct access_tokens){ .issuer = mem_copy_chars(tokens->issuer),
+                                             .audience = mem_copy_chars(tokens->audience),
+                                             .person = mem_copy_chars(tokens->person) };
+    return 0;
+}
+
+static int add_rule(struct access *access, const struct access_rule *rule, struct error *err)
+{
+    enum access_role role = access_role_find(rule->name);
+
+    require(role != ACCESS_NONE); /* the configuration was checked */
+    if (rule->groups && add_groups(access, rule, role, err) < 0)
+        return -1;
+    access->certificate_names[role] = mem_copy_chars(rule->certificates);
+    access->claims[role] = mem_copy_chars(rule->claims);
+    return 0;
+}
+
+struct access *access_new(const struct access_rules *rules, struct error *err)
 {
     owned(access) struct access *access = mem_new(sizeof *access);
 
-    for (size_t i = 0; i < count; i++) {
-        if (rules[i].groups && add_groups(access, &rules[i], err) < 0)
+    for (size_t i = 0; i < rules->count; i++)
+        if (add_rule(access, &rules->items[i], err) < 0)
             return NULL;
-        if (rules[i].certificates)
-            access->certificate_names[find_role(&rules[i])] = mem_copy_chars(rules[i].certificates);
-    }
+    if (rules->tokens && rules->tokens->issuer && read_keys(access, rules->tokens, err) < 0)
+        return NULL;
     return steal(&access);
 }
 
@@ -103,7 +129,12 @@ void access_free(struct access *access)
     for (size_t i = 0; i < ACCESS_ROLE_COUNT; i++) {
         mem_free(access->group_names[i]);
         mem_free(access->certificate_names[i]);
+        mem_free(access->claims[i]);
     }
+    web_keys_free(access->keys);
+    mem_free(access->tokens.issuer);
+    mem_free(access->tokens.audience);
+    mem_free(access->tokens.person);
     mem_free(access);
 }
 
@@ -153,13 +184,15 @@ static enum access_role role_of_name(const struct access *access, const char *na
 }
 
 /* The person has the first name of the certificate that gives the highest role, else its first. */
-static void see_certificate(const struct access *access, const struct http_call *call,
+static bool see_certificate(const struct access *access, const struct http_call *call,
                             struct person *person)
 {
     owned(text) struct text *names = http_call_certificate_names(call);
 
-    text_copy(person->name, sizeof person->name, "a client without a certificate");
-    for (char *at = names ? names->chars : NULL; at && *at;) {
+    if (!names)
+        return false;
+    text_copy(person->name, sizeof person->name, "a certificate without a name");
+    for (char *at = names->chars; *at;) {
         size_t length = strcspn(at, "\n");
         enum access_role role;
 
@@ -172,9 +205,86 @@ static void see_certificate(const struct access *access, const struct http_call 
         at += length + 1;
     }
     text_print(person->key, sizeof person->key, "certificate %s", person->name);
+    return true;
 }
 
-struct person access_see(const struct access *access, const struct http_call *call)
+/* The highest role one of whose CLAIM=VALUE the token has. */
+static enum access_role role_of_claims(const struct access *access, const json_t *claims)
+{
+    for (int role = ACCESS_ROLE_COUNT - 1; role > ACCESS_NONE; role--) {
+        const char *rest = access->claims[role];
+        const char *item;
+        size_t length;
+
+        while (text_items_next(&rest, &item, &length)) {
+            owned(chars) char *name = text_format("%.*s", (int)length, item);
+            char *value = strchr(name, '=');
+
+            require(value); /* the configuration was checked */
+            *value = '\0';
+            if (bearer_has(claims, name, value + 1))
+                return (enum access_role)role;
+        }
+    }
+    return ACCESS_NONE;
+}
+
+/* A name for the journal and for people: one line, not longer than a person's. */
+static bool is_name(const char *name)
+{
+    size_t length = strlen(name);
+    bool is_good = length > 0 && length < PERSON_NAME_SIZE;
+
+    for (size_t i = 0; is_good && i < length; i++)
+        is_good = (unsigned char)name[i] >= ' ' && name[i] != 0x7f;
+    return is_good;
+}
+
+static int see_token(const struct access *access, const char *token, struct wall_time now,
+                     struct person *person, struct error *err)
+{
+    const struct bearer_rules rules = { access->tokens.issuer, access->tokens.audience };
+    owned(json) json_t *claims = NULL;
+    const char *name;
+
+    if (!access->keys)
+        return error_set(err, ERROR_DENIED, "this service reads no tokens");
+    claims = bearer_read(token, access->keys, &rules, now, err);
+    if (!claims)
+        return -1;
+    name = json_string_value(json_object_get(claims, access->tokens.person));
+    if (!name || !is_name(name))
+        return error_set(err, ERROR_DENIED, "the token names no person (claim %s)",
+                         access->tokens.person);
+    text_copy(person->name, sizeof person->name, name);
+    text_print(person->key, sizeof person->key, "token %s", name);
+    person->role = role_of_claims(access, claims);
+    person->has_token = true;
+    return 0;
+}
+
+/* A token decides alone: who shows a wrong one is not helped by a certificate. */
+static int see_remote(const struct access *access, const struct http_call *call,
+                      struct wall_time now, struct person *person, struct error *err)
+{
+    static const char scheme[] = "Bearer ";
+    const char *shown = http_call_header(call, "Authorization");
+
+    person->door = DOOR_TLS;
+    if (!shown) {
+        if (see_certificate(access, call, person))
+            return 0;
+        error_set(err, ERROR_DENIED, "show a client certificate or a bearer token");
+    } else if (strncasecmp(shown, scheme, strlen(scheme)) != 0) {
+        error_set(err, ERROR_DENIED, "Authorization: expected Bearer and a token");
+    } else if (see_token(access, shown + strlen(scheme), now, person, err) == 0) {
+        return 0;
+    }
+    return error_because(err, &access_not_known);
+}
+
+int access_see(const struct access *access, const struct http_call *call, struct wall_time now,
+               struct person *ret_person, struct error *err)
 {
     struct person person = { .role = ACCESS_NONE };
 
@@ -182,15 +292,15 @@ struct person access_see(const struct access *access, const struct http_call *ca
         person.role = role_on_socket(access, call);
         name_on_socket(call, person.name, sizeof person.name);
         text_print(person.key, sizeof person.key, "uid %u", (unsigned)http_call_peer(call).uid);
-    } else if (http_call_peer(call).is_encrypted) {
-        person.door = DOOR_TLS;
-        see_certificate(access, call, &person);
-    } else {
+    } else if (!http_call_peer(call).is_encrypted) {
         person.door = DOOR_METRICS;
         text_copy(person.name, sizeof person.name, "anyone");
         text_copy(person.key, sizeof person.key, "metrics port");
+    } else if (see_remote(access, call, now, &person, err) < 0) {
+        return -1;
     }
-    return person;
+    *ret_person = person;
+    return 0;
 }
 
 /* What gives the role: the groups of the least role that is enough and has some. */
@@ -199,9 +309,9 @@ static char *way_to(const struct access *access, const struct person *person, en
     char us[NAME_SIZE];
 
     if (person->door == DOOR_TLS)
-        return text_format("access.%s.certificates in the service's configuration names the "
-                           "certificates that have it",
-                           access_role_name(need));
+        return text_format("access.%s.%s in the service's configuration names the %s that have it",
+                           access_role_name(need), person->has_token ? "claims" : "certificates",
+                           person->has_token ? "claims of tokens" : "certificates");
     for (int role = (int)need; role < ACCESS_ROLE_COUNT; role++)
         if (access->group_names[role])
             return text_format("members of these groups have the role %s: %.100s (usermod -aG "

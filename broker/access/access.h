@@ -8,14 +8,17 @@
  * gives one of their groups.  Who has none is a viewer, unless `access.viewer.groups` is set.
  *
  * Over TLS it is the client's certificate: its names have the highest role whose
- * `access.ROLE.certificates` has one of them, and none else.
+ * `access.ROLE.certificates` has one of them, and none else.  A request with a bearer token has the
+ * token's role alone, by `access.ROLE.claims`.
  */
 #pragma once
 
 #include "base/error.h"
+#include "base/timestamp.h"
 #include "base/world/http_server.h"
 #include "broker/access/role.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct access;
@@ -25,9 +28,25 @@ struct access_rule {
     char *name;         /* of the role */
     char *groups;       /* unix groups by name or number, with commas; NULL: none */
     char *certificates; /* names of client certificates, with commas; NULL: none */
+    char *claims;       /* of tokens: CLAIM=VALUE, with commas; NULL: none */
 };
 
 enum { PERSON_NAME_SIZE = 128 };
+
+/* The section `tokens`; its issuer is NULL when it is absent. */
+struct access_tokens {
+    char *issuer;
+    char *audience;
+    char *keys;   /* path of the issuer's key set, absolute */
+    char *person; /* the claim that names the person */
+};
+
+/* What the configuration says; borrowed. */
+struct access_rules {
+    const struct access_rule *items;
+    size_t count;
+    const struct access_tokens *tokens; /* NULL or without an issuer: tokens are not read */
+};
 
 enum access_door {
     DOOR_SOCKET,
@@ -38,6 +57,7 @@ enum access_door {
 struct person {
     enum access_door door;
     enum access_role role;
+    bool has_token;              /* it is a token's, not a certificate's */
     char name[PERSON_NAME_SIZE]; /* "ada"; "root (login ada)" for root by sudo or su */
     char key[PERSON_NAME_SIZE];  /* whose rates count: one for all names of a user */
 };
@@ -45,8 +65,13 @@ struct person {
 /* The cause of a refusal that another role would not have met. */
 extern const struct error_cause access_not_allowed;
 
-/* Finds the groups of the rules.  ERROR_INVALID: a group does not exist. */
-struct access *access_new(const struct access_rule *rules, size_t count, struct error *err)
+/* The cause of a refusal of a person who is not known: no certificate and no token, or one that is
+   not believed. */
+extern const struct error_cause access_not_known;
+
+/* Finds the groups of the rules, and reads the keys of tokens.  ERROR_INVALID: a group does not
+   exist, or the keys cannot be used. */
+struct access *access_new(const struct access_rules *rules, struct error *err)
     __attribute__((warn_unused_result));
 void access_free(struct access *access);
 
@@ -55,8 +80,10 @@ void access_free(struct access *access);
 int access_find_group(const char *name, gid_t *ret_group, struct error *err)
     __attribute__((warn_unused_result));
 
-/* The person at the other end of the call. */
-struct person access_see(const struct access *access, const struct http_call *call);
+/* The person at the other end of the call at that time.  ERROR_DENIED with the cause
+   access_not_known: a person who shows nothing, or a token that is not believed. */
+int access_see(const struct access *access, const struct http_call *call, struct wall_time now,
+               struct person *ret_person, struct error *err) __attribute__((warn_unused_result));
 
 /* Whether the person may do what needs the role.  ERROR_DENIED with the cause access_not_allowed
    says who the person is, which role that is, and how to get the one that is needed. */

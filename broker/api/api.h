@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The service's HTTP interface.  JSON in, JSON out; an error is {"error": {"kind", "text"}} with a
- * status that says who must act: 400 the request is wrong, 403 refused by policy or by the person's
- * role (then with "cause": "permission"), 404 no such thing, 409 the state has changed since it was
- * read, 429 the person asks too often, 503 not possible now: try again.  THE route table is in
- * api.c.
+ * status that says who must act: 400 the request is wrong, 401 show who you are, 403 refused by
+ * policy or by the person's role (then with "cause": "permission"), 404 no such thing, 409 the
+ * state has changed since it was read, 429 the person asks too often, 503 not possible now: try
+ * again.  THE route table is in api.c.
  */
 #pragma once
 

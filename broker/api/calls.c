@@ -46,26 +46,35 @@ static int status_of(enum error_kind kind)
     return 500;
 }
 
+/* Who is not known must show something first (RFC 6750, section 3). */
+static int status_of_error(const struct error *err)
+{
+    return err->cause == &access_not_known ? 401 : status_of(err->kind);
+}
+
 static void answer_error(struct http_call *call, const struct error *err)
 {
     require(err->kind != ERROR_NONE);
 
-    const char *cause = err->cause == &access_not_allowed ? err->cause->name : NULL;
+    bool is_unknown = err->cause == &access_not_known;
+    const char *cause = is_unknown || err->cause == &access_not_allowed ? err->cause->name : NULL;
     int64_t wait_ms = err->retry_after_ms;
     owned(json) json_t *why = json_make("{ss ss ss*}", "kind", error_kind_name(err->kind), "text",
                                         err->text, "cause", cause);
     owned(json) json_t *body = json_make("{sO}", "error", why);
     owned(chars) char *wait = text_format("%" PRId64, (wait_ms + SECOND_MS - 1) / SECOND_MS);
-    const struct http_header header = { "Retry-After", wait };
+    struct http_header header = { "Retry-After", wait };
     owned(chars) char *text = NULL;
 
     if (wait_ms > 0)
         json_object_set_new(why, "retry_after_ms", json_integer(wait_ms));
+    if (is_unknown)
+        header = (struct http_header){ "WWW-Authenticate", "Bearer" };
     text = json_print(body);
-    require(status_of(err->kind) >= 400);
-    http_call_answer(call, &(struct http_reply){ .status = status_of(err->kind),
+    require(status_of_error(err) >= 400);
+    http_call_answer(call, &(struct http_reply){ .status = status_of_error(err),
                                                  .headers = &header,
-                                                 .header_count = wait_ms > 0,
+                                                 .header_count = is_unknown || wait_ms > 0,
                                                  .body = text,
                                                  .body_size = strlen(text) });
 }
@@ -107,9 +116,13 @@ static int check_rate(const struct api *api, const struct route *route, const st
 static json_t *run_route(const struct api *api, const struct route *route, struct ask *ask,
                          struct http_call *call, struct error *err)
 {
-    struct person person = access_see(api->access, call);
+    struct person person;
     owned(json) json_t *body = NULL;
 
+    if (access_see(api->access, call, loop_wall(api->loop), &person, err) < 0) {
+        log_info("request_refused", FIELD_TEXT("path", route->path), FIELD_TEXT("why", err->text));
+        return NULL;
+    }
     if (check_rate(api, route, &person, err) < 0)
         return NULL;
     if (person.door != DOOR_METRICS && access_check(api->access, &person, route->role, err) < 0) {

@@ -24,11 +24,14 @@ struct doors {
 struct doors *doors_new(const struct config *config, struct error *err)
 {
     const struct config_listen *listen = &config->listen;
-    const struct tls_files files = { listen->certificate, listen->key, listen->client_ca, true };
+    const struct access_rules rules = { config->access, config->access_count, &config->tokens };
+    /* With a token a client needs no certificate. */
+    const struct tls_files files = { listen->certificate, listen->key, listen->client_ca,
+                                     !config->tokens.issuer };
     owned(doors) struct doors *doors = mem_new(sizeof *doors);
 
     doors->config = config;
-    doors->access = access_new(config->access, config->access_count, err);
+    doors->access = access_new(&rules, err);
     if (!doors->access)
         return NULL;
     if (listen->address) {

@@ -196,6 +196,8 @@ static int read_sections(struct config *config, const struct config_file *file, 
     }
     if (file->listen && optional_read(CONFIG_LISTEN, file->listen, &config->listen, err) < 0)
         return -1;
+    if (file->tokens && optional_read(CONFIG_TOKENS, file->tokens, &config->tokens, err) < 0)
+        return -1;
     if (file->access) {
         config->access = section_read(config, CONFIG_ACCESS, file->access, &config->access_count,
                                       err);
@@ -263,6 +265,7 @@ static int place_all(struct config *config, struct error *err)
     place(file, &config->listen.certificate);
     place(file, &config->listen.key);
     place(file, &config->listen.client_ca);
+    place(file, &config->tokens.keys);
     for (size_t i = 0; i < config->cluster_count; i++)
         place_own(file, &config->clusters[i].own);
     for (size_t i = 0; i < config->provider_count; i++)
@@ -354,10 +357,13 @@ void config_free(struct config *config)
                    &config->join);
     settings_clear(config_tables[CONFIG_LISTEN].settings, config_tables[CONFIG_LISTEN].count,
                    &config->listen);
+    settings_clear(config_tables[CONFIG_TOKENS].settings, config_tables[CONFIG_TOKENS].count,
+                   &config->tokens);
     mem_free(config->remote.url);
     mem_free(config->remote.ca_pem);
     mem_free(config->remote.certificate_pem);
     secret_free(config->remote.key_pem);
+    secret_free(config->remote.authorization);
     yaml_document_free(config->document);
     mem_free(config);
 }

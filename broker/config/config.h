@@ -224,13 +224,14 @@ struct config_remote {
     char *ca_pem; /* texts; NULL: none */
     char *certificate_pem;
     char *key_pem;
+    char *authorization; /* the header's value */
 };
 
 struct config_listen {
     char *address;     /* NULL: no TLS */
     char *certificate; /* paths, absolute */
     char *key;
-    char *client_ca;
+    char *client_ca; /* NULL: no client certificates */
 };
 
 struct config {
@@ -271,6 +272,7 @@ struct config {
     size_t quota_count; /* may be 0 */
     struct config_listen listen;
     struct config_remote remote;
+    struct access_tokens tokens;
     struct access_rule *access;
     size_t access_count; /* may be 0 */
 };

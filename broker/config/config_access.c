@@ -4,19 +4,55 @@
  * What must hold in `access`.  Whether a unix group exists is only known on the machine of the
  * service, which looks when it starts.
  */
-#include "base/text.h"
+#include "base/text_items.h"
 #include "broker/config/config_tables.h"
+
+#include <string.h>
+
+static int check_claims(const struct config *config, size_t at, struct error *err)
+{
+    const char *rest = config->access[at].claims;
+    const char *item;
+    size_t length;
+
+    while (text_items_next(&rest, &item, &length)) {
+        const char *equals = memchr(item, '=', length);
+
+        if (!equals || equals == item || equals == item + length - 1)
+            return yaml_error(err, config_place(config, "access", at, "claims"),
+                              "expected CLAIM=VALUE with commas between them, found \"%.*s\"",
+                              (int)length, item);
+    }
+    return 0;
+}
+
+/* What there is of `listen` and `tokens`, and how they depend on each other. */
+static int check_doors(const struct config *config, struct error *err)
+{
+    const struct yaml_node *root = yaml_root(config->document);
+    const struct yaml_node *listen = yaml_get(root, "listen");
+    const struct yaml_node *tokens = yaml_get(root, "tokens");
+
+    if ((listen && config_refuse_empty(listen, err) < 0) ||
+        (tokens && config_refuse_empty(tokens, err) < 0))
+        return -1;
+    if (tokens && !listen)
+        return yaml_error(err, tokens, "tokens are read over TLS alone: set `listen` as well");
+    if (listen && !tokens && !config->listen.client_ca)
+        return yaml_error(err, listen, "needs `client_ca`, or `tokens` beside it");
+    return 0;
+}
 
 int config_check_access(const struct config *config, struct error *err)
 {
-    if (config->listen.address &&
-        config_refuse_empty(yaml_get(yaml_root(config->document), "listen"), err) < 0)
-        return -1;
-    for (size_t i = 0; i < config->access_count; i++)
+    for (size_t i = 0; i < config->access_count; i++) {
         if (access_role_find(config->access[i].name) == ACCESS_NONE)
             return yaml_error(err, config_place(config, "access", i, ""),
                               "unknown role \"%s\"; known roles: viewer, operator, dispatcher, "
                               "admin",
                               config->access[i].name);
-    return 0;
+        if (check_claims(config, i, err) < 0)
+            return -1;
+    }
+    return check_doors(config, err);
 }

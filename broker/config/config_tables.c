@@ -37,6 +37,8 @@ static const struct setting top_settings[] = {
       "TCP with TLS for other machines; absent: none" },
     { "access", SETTING_NODE, NODE(access), "", 0, 0,
       "who may do more than look; absent: root and the service's user" },
+    { "tokens", SETTING_NODE, NODE(tokens), "", 0, 0,
+      "bearer tokens that are believed over TLS; absent: none" },
     { "metrics_port", SETTING_INT, TOP(metrics_port), "0", 0, 65535,
       "port on 127.0.0.1 where everyone may read `/metrics`, `/healthz` and `/readyz`, and nothing "
       "else; 0: none" },
@@ -144,8 +146,20 @@ static const struct setting listen_settings[] = {
       "its names in `Host`" },
     { "key", SETTING_PATH, offsetof(struct config_listen, key), NULL, 0, 0,
       "PEM file: its key, not encrypted; other users must not be able to read it" },
-    { "client_ca", SETTING_PATH, offsetof(struct config_listen, client_ca), NULL, 0, 0,
-      "PEM file: the authorities that issue client certificates, and no others" },
+    { "client_ca", SETTING_PATH, offsetof(struct config_listen, client_ca), "", 0, 0,
+      "PEM file: the authorities that issue client certificates, and no others; required without "
+      "`tokens`" },
+};
+
+static const struct setting token_settings[] = {
+    { "issuer", SETTING_TEXT, offsetof(struct access_tokens, issuer), NULL, 0, 0,
+      "the claim `iss` of its tokens, exactly" },
+    { "audience", SETTING_TEXT, offsetof(struct access_tokens, audience), NULL, 0, 0,
+      "the claim `aud` of tokens for this service, or one item of it" },
+    { "keys", SETTING_PATH, offsetof(struct access_tokens, keys), NULL, 0, 0,
+      "JSON file: the issuer's public keys (JWKS), for RS256 and ES256. Read again on SIGHUP" },
+    { "person", SETTING_TEXT, offsetof(struct access_tokens, person), "sub", 0, 0,
+      "the claim that names the person in events" },
 };
 
 static const struct setting access_settings[] = {
@@ -155,6 +169,9 @@ static const struct setting access_settings[] = {
     { "certificates", SETTING_TEXT, offsetof(struct access_rule, certificates), "", 0, 0,
       "names of client certificates, separated by commas, that have the role over TLS: an email, "
       "URI or DNS name of subjectAltName; if there is none, the common name" },
+    { "claims", SETTING_TEXT, offsetof(struct access_rule, claims), "", 0, 0,
+      "CLAIM=VALUE of bearer tokens, separated by commas, that have the role over TLS: a claim "
+      "that is this text, or a list that has it" },
 };
 
 static const struct setting victim_settings[] = {
@@ -400,7 +417,7 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
                       TABLE(join_settings) },
     [CONFIG_LISTEN] = { "listen",
                         "TCP with TLS 1.2 or later, for commands on other machines. Each client "
-                        "needs a certificate. The files are read again on SIGHUP.",
+                        "needs a certificate or a token. The files are read again on SIGHUP.",
                         TABLE(listen_settings) },
     [CONFIG_ACCESS] = { "access.ROLE",
                         "Who has the role `viewer`, `operator`, `dispatcher` or `admin`; each may "
@@ -411,6 +428,10 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
                         .name_offset = offsetof(struct access_rule, name),
                         .items_offset = offsetof(struct config, access),
                         .count_offset = offsetof(struct config, access_count) },
+    [CONFIG_TOKENS] = { "tokens",
+                        "JSON Web Tokens of one issuer, signed with RS256 or ES256. `exp` is "
+                        "required; clocks may differ by a minute.",
+                        TABLE(token_settings) },
     [CONFIG_VICTIMS] = { "victims",
                          "Which nodes are taken: idle nodes first, then those that lose the least "
                          "work, counted by whole gangs. Nodes with protected pods are last.",

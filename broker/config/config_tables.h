@@ -20,6 +20,7 @@ enum config_table_id {
     CONFIG_JOIN,
     CONFIG_LISTEN,
     CONFIG_ACCESS,
+    CONFIG_TOKENS,
     CONFIG_VICTIMS,
     CONFIG_HEADROOM,
     CONFIG_CLUSTERS,
@@ -47,6 +48,7 @@ struct config_file {
     const struct yaml_node *join;
     const struct yaml_node *listen;
     const struct yaml_node *access;
+    const struct yaml_node *tokens;
     const struct yaml_node *victims;
     const struct yaml_node *headroom;
     const struct yaml_node *accelerators;

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/input/json.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "base/trust.h"
 #include "base/world/loop.h"
@@ -23,6 +24,7 @@ enum {
     CALL_TIMEOUT_MS = 30 * SECOND_MS,
     ANSWER_LIMIT = 64 << 20,
     PEM_LIMIT = 256 << 10,
+    TOKEN_LIMIT = 16 << 10,
     SCHEDULE_LIMIT = 256 << 10
 };
 
@@ -55,6 +57,23 @@ static bool read_pem(const char *path, char **ret_pem, struct error *err)
     return !path || text;
 }
 
+/* The one line of a token's file. */
+static bool read_token(const char *path, char **ret_header, struct error *err)
+{
+    struct text *text = path ? trust_read(path, TOKEN_LIMIT, err) : NULL;
+    size_t length = text ? strcspn(text->chars, "\r\n") : 0;
+
+    if (!path)
+        return true;
+    if (text && (length == 0 || strspn(text->chars + length, "\r\n") + length != text->length))
+        error_set(err, ERROR_INVALID, "%s: expected one line with a token", path);
+    else if (text)
+        *ret_header = text_format("Bearer %.*s", (int)length, text->chars);
+    if (text)
+        secret_free(text_take(text));
+    return *ret_header != NULL;
+}
+
 static int find_remote(const struct command_call *call, struct config_remote *remote,
                        struct error *err)
 {
@@ -75,6 +94,9 @@ static int find_remote(const struct command_call *call, struct config_remote *re
                   &remote->certificate_pem, err) ||
         !read_pem(option_or_environment(call, "client-key", "SLUICE_CLIENT_KEY"), &remote->key_pem,
                   err))
+        return -1;
+    if (!read_token(option_or_environment(call, "token", "SLUICE_TOKEN_FILE"),
+                    &remote->authorization, err))
         return -1;
     if (!remote->certificate_pem != !remote->key_pem)
         return error_set(err, ERROR_INVALID,
@@ -118,6 +140,8 @@ static void take_answer(struct waiting *waiting, const struct http_answer *answe
               json_text_or(body, "error/text", "the service gave no reason"));
     if (text_equal(json_text_or(body, "error/cause", ""), access_not_allowed.name))
         error_because(waiting->err, &access_not_allowed);
+    if (text_equal(json_text_or(body, "error/cause", ""), access_not_known.name))
+        error_because(waiting->err, &access_not_known);
     error_wait(waiting->err, json_int_or(body, "error/retry_after_ms", 0));
 }
 
@@ -161,15 +185,16 @@ static json_t *ask_once(const struct config *config, enum http_method method, co
     const struct http_tls tls = { .ca_pem = remote->ca_pem,
                                   .certificate_pem = remote->certificate_pem,
                                   .key_pem = remote->key_pem };
-    struct http_header type = { "Content-Type", "application/json" };
+    const struct http_header headers[] = { { "Content-Type", "application/json" },
+                                           { "Authorization", remote->authorization } };
     struct waiting waiting = { .loop = loop, .err = err };
     struct http_request request = {
         .method = method,
         .url = url,
         .unix_socket = remote->url ? NULL : config->socket,
         .tls = &tls,
-        .headers = &type,
-        .header_count = 1,
+        .headers = headers,
+        .header_count = remote->authorization ? 2 : 1,
         .body = text,
         .body_size = text ? strlen(text) : 0,
         .is_mutation = method != HTTP_GET,
@@ -205,7 +230,7 @@ json_t *client_ask(const struct config *config, enum http_method method, const c
 int client_fail(const struct command_call *call, const struct error *err)
 {
     require(err->kind != ERROR_NONE);
-    if (err->cause == &access_not_allowed)
+    if (err->cause == &access_not_allowed || err->cause == &access_not_known)
         return call_fail(call, EXIT_NOT_ALLOWED, err);
     switch (err->kind) {
     case ERROR_DENIED:

@@ -28,7 +28,8 @@ struct config *client_config(const struct command_call *call, int *ret_code)
       false },                                                                                     \
     { "client-certificate", 0, "FILE",                                                             \
       "PEM: your certificate (default: $SLUICE_CLIENT_CERTIFICATE)", false },                      \
-    { "client-key", 0, "FILE", "PEM: its key (default: $SLUICE_CLIENT_KEY)", false }
+    { "client-key", 0, "FILE", "PEM: its key (default: $SLUICE_CLIENT_KEY)", false },              \
+    { "token", 0, "FILE", "your bearer token (default: $SLUICE_TOKEN_FILE)", false }
 /* clang-format on */
 
 /* As client_config(), for a command that has CLIENT_OPTIONS: config->remote says where it asks. */

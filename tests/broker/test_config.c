@@ -70,6 +70,7 @@ static const char *const table_places[CONFIG_TABLE_COUNT] = {
     [CONFIG_JOIN] = "join.",
     [CONFIG_LISTEN] = "listen.",
     [CONFIG_ACCESS] = "access.operator.",
+    [CONFIG_TOKENS] = "tokens.",
     [CONFIG_VICTIMS] = "victims.",
     [CONFIG_HEADROOM] = "headroom.",
     [CONFIG_CLUSTERS] = "clusters.prod-a.",

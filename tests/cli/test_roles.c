@@ -301,10 +301,11 @@ static void an_unknown_group_is_refused_at_the_start(void **state)
 {
     struct access_rule rule = { .name = (char[]){ "operator" },
                                 .groups = (char[]){ "no-such-group" } };
+    const struct access_rules rules = { .items = &rule, .count = 1 };
     struct error err = { 0 };
 
     (void)state;
-    assert_null(access_new(&rule, 1, &err));
+    assert_null(access_new(&rules, &err));
     assert_int_equal(err.kind, ERROR_INVALID);
     assert_string_equal(err.text,
                         "access.operator.groups: this machine has no group no-such-group");

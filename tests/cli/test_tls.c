@@ -5,6 +5,7 @@
  * and what a browser that was led here cannot do.
  */
 #include "tests/cli/door_scene.h"
+#include "tests/support/issuer.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -235,6 +236,93 @@ static void commands_ask_a_service_on_another_machine(void **state)
     scene_end(&scene);
 }
 
+static const char token_settings[] =
+    "listen: {address: '127.0.0.1:0', certificate: server.pem, key: server.key,"
+    " client_ca: people.pem}\n"
+    "tokens: {issuer: https://login.example.com, audience: sluice, keys: keys.json,"
+    " person: email}\n"
+    "access:\n"
+    "  viewer: {claims: groups=staff}\n"
+    "  operator: {claims: 'groups=oncall', certificates: ada@example.com}\n";
+
+static struct issuer issuer;
+
+static void write_token(const char *folder, const char *name, const char *claims)
+{
+    owned(chars) char *whole = text_format(
+        "{\"iss\":\"https://login.example.com\",\"aud\":\"sluice\",\"exp\":4102444800,%s}", claims);
+    owned(chars) char *token = issuer_token(issuer.ec, "{\"alg\":\"ES256\"}", whole);
+
+    mem_free(test_folder_write(folder, name, token));
+}
+
+static void make_tokens(const char *folder)
+{
+    owned(text) struct text *keys = issuer_keys(&issuer);
+
+    make_certificates(folder);
+    mem_free(test_folder_write(folder, "keys.json", keys->chars));
+    write_token(folder, "eve", "\"email\":\"eve@example.com\",\"groups\":[\"staff\",\"oncall\"]");
+    write_token(folder, "fred", "\"email\":\"fred@example.com\",\"groups\":\"staff\"");
+    write_token(folder, "gina", "\"email\":\"gina@example.com\",\"groups\":[\"oncalls\"]");
+    write_token(folder, "hugo", "\"groups\":[\"oncall\"]");
+    write_token(folder, "ivan", "\"email\":\"ivan@example.com\",\"exp\":1,\"groups\":\"oncall\"");
+}
+
+#define SHOW(name) "-H \"Authorization: Bearer $(cat " name ")\" "
+
+static const struct {
+    const char *words;
+    int status;
+    const char *says;
+} shown[] = {
+    { SHOW("eve") FREEZE, 200, "\"by\":\"eve@example.com\"" },
+    { SHOW("fred") "@/v1/version", 200, "\"version\"" },
+    { SHOW("fred") FREEZE, 403,
+      "you are fred@example.com, with the role viewer; this needs the role operator: "
+      "access.operator.claims" },
+    { SHOW("gina") "@/v1/version", 403, "you are gina@example.com, with the role none" },
+    { SHOW("hugo") "@/v1/version", 401, "the token names no person (claim email)" },
+    { SHOW("ivan") "@/v1/version", 401, "\"cause\":\"identity\"" },
+    { "-H 'Authorization: Bearer x' @/v1/version", 401, "is not HEADER.PAYLOAD.SIGNATURE" },
+    { "-H 'Authorization: Basic YTpi' @/v1/version", 401, "expected Bearer" },
+    { "-i @/v1/version", 401, "WWW-Authenticate: Bearer" },
+    { "@/metrics", 401, "show a client certificate or a bearer token" },
+    { AS("ada") FREEZE, 200, "\"by\":\"ada@example.com\"" },
+    { AS("ada") "-H 'Authorization: Bearer x' @/v1/version", 401, "HEADER.PAYLOAD" },
+    { AS("mallory") SHOW("eve") "@/v1/version", 0, "" },
+};
+
+static void a_token_says_who_asks(void **state)
+{
+    struct scene scene;
+    owned(chars) char *port = NULL;
+    owned(chars) char *said = NULL;
+
+    (void)state;
+    if (!has_programs())
+        skip();
+    issuer = issuer_new();
+    scene_begin_with(&scene, token_settings, make_tokens);
+    for (size_t i = 0; i < COUNT_OF(shown); i++) {
+        owned(chars) char *answer = ask(&scene, shown[i].words);
+
+        if (atoi(strrchr(answer, '\n') + 1) != shown[i].status || !strstr(answer, shown[i].says))
+            fail_msg("curl %s: %s", shown[i].words, answer);
+    }
+    port = text_format("%d", doors_tls_port(scene.doors));
+    assert_int_equal(setenv("port", port, 1), 0);
+    said = say_remotely(&scene, "unfreeze --token eve --ca machines.pem "
+                                "--server https://127.0.0.1:$port");
+    assert_int_equal(atoi(strrchr(said, '\n') + 1), 0);
+    mem_free(said);
+    said = say_remotely(&scene, "leads --token hugo --ca machines.pem "
+                                "--server https://127.0.0.1:$port");
+    assert_int_equal(atoi(strrchr(said, '\n') + 1), 77);
+    issuer_clear(&issuer);
+    scene_end(&scene);
+}
+
 /* As a reload does it: the new files are read before the old doors are closed. */
 static void a_renewed_certificate_is_shown_and_a_wrong_one_refused(void **state)
 {
@@ -307,6 +395,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_client_gets_what_is_its_own),
         cmocka_unit_test(commands_ask_a_service_on_another_machine),
+        cmocka_unit_test(a_token_says_who_asks),
         cmocka_unit_test(a_renewed_certificate_is_shown_and_a_wrong_one_refused),
         cmocka_unit_test(an_address_that_is_none_is_refused),
     };

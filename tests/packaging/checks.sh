@@ -11,6 +11,7 @@ packaging_kept=$packaging_root/build/packaging # what takes long to make
 packaging_folder=$(mktemp -d)
 packaging_failures=0
 mkdir -p "$packaging_kept"
+export PATH=$packaging_kept/bin:$PATH
 
 packaging_end() {
     declare -F at_end >/dev/null && at_end
@@ -49,6 +50,13 @@ need_python() {
         python3 -m venv --clear "$folder" &&
         "$folder/bin/pip" install --quiet --disable-pip-version-check --requirement "$wanted"; } >&2 || return 1
     cp "$wanted" "$folder/installed"
+}
+
+# need_go PROGRAM MODULE@VERSION: builds it once, from the module proxy.
+need_go() {
+    command -v "$1" >/dev/null && return
+    { need go golang-go &&
+        GOBIN=$packaging_kept/bin CGO_ENABLED=0 go install -trimpath -ldflags='-s -w' "$2"; } >&2 || return 1
 }
 
 # For the end of a play: its exit code.

@@ -77,13 +77,19 @@ static json_t *get_transfer(const struct ask *ask, struct error *err)
 static json_t *get_events(const struct ask *ask, struct error *err)
 {
     owned(chars) char *text = url_query(ask->target, "count");
+    owned(chars) char *since = url_query(ask->target, "since");
+    owned(chars) char *node = url_query(ask->target, "node");
+    owned(chars) char *move = url_query(ask->target, "move");
+    owned(chars) char *actor = url_query(ask->target, "actor");
+    struct event_wish wish = { .since = since, .node = node, .move = move, .actor = actor };
     long long count = 50;
 
     if (text && !text_to_int(text, 1, INT32_MAX, &count)) {
         error_set(err, ERROR_INVALID, "count: \"%s\" is not a number of events", text);
         return NULL;
     }
-    return service_events(ask->service, count, err);
+    wish.count = count;
+    return service_events_of(ask->service, &wish, err);
 }
 
 static json_t *get_leads(const struct ask *ask, struct error *err)

@@ -5,6 +5,7 @@
  */
 #include "base/input/json.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
 
@@ -13,6 +14,10 @@
 
 const struct command_option events_options[] = {
     { "count", 'n', "N", "how many, the last ones (default 50, at most 10000)", false },
+    { "since", 0, "TIME", "only those of the last 2h, or since a time (RFC 3339)", false },
+    { "node", 0, "NODE", "only those about this node or host", false },
+    { "move", 0, "ID", "only those of this move or transfer", false },
+    { "actor", 0, "NAME", "only what this person asked for", false },
     CLIENT_OPTIONS,
     { 0 },
 };
@@ -35,6 +40,21 @@ static void print_event(const json_t *event)
     printf("\n");
 }
 
+static char *path_of(const struct command_call *call, int64_t count)
+{
+    static const char *const filters[] = { "since", "node", "move", "actor" };
+    struct text *path = text_new(TEXT_UNBOUNDED);
+
+    text_add(path, "/v1/events?count=%" PRId64, count);
+    for (size_t i = 0; i < COUNT_OF(filters); i++) {
+        owned(chars) char *one = url_format("%s", call_text_or(call, filters[i], ""));
+
+        if (one[0] != '\0')
+            text_add(path, "&%s=%s", filters[i], one);
+    }
+    return text_take(path);
+}
+
 int cmd_events(struct command_call *call)
 {
     int code = EXIT_DONE;
@@ -51,7 +71,7 @@ int cmd_events(struct command_call *call)
     config = client_service(call, &code);
     if (!config)
         return code;
-    path = text_format("/v1/events?count=%" PRId64, count);
+    path = path_of(call, count);
     answer = client_ask(config, HTTP_GET, path, NULL, &err);
     if (!answer)
         return client_fail(call, &err);
@@ -61,5 +81,7 @@ int cmd_events(struct command_call *call)
     }
     json_array_foreach(json_object_get(answer, "events"), i, event)
         print_event(event);
+    if (json_bool_or(answer, "is_cut", false))
+        fprintf(stderr, "only the last 10000 events were looked at; older ones may fit, too\n");
     return EXIT_DONE;
 }

@@ -16,7 +16,7 @@
 #include <string.h>
 
 enum { TICK_MS = 10 * SECOND_MS, NEWS_MS = 100, NEWS_MACHINES = 250 };
-enum { EVENTS_VERIFIED = 10000, EVENTS_MOST = 10000 };
+enum { EVENTS_VERIFIED = 10000 };
 
 /* All that nodes may show of a transfer is on the disk. */
 static void tell(void *context, enum journal_fate fate)
@@ -178,34 +178,6 @@ void service_close(struct service *service)
 void service_after(struct service *service, journal_after_fn fn, void *context)
 {
     journal_after(service->world->journal, fn, context);
-}
-
-json_t *service_events(struct service *service, int64_t count, struct error *err)
-{
-    owned(json) json_t *rows = NULL;
-    json_t *events;
-    const json_t *row;
-    size_t i;
-
-    if (count < 1 || count > EVENTS_MOST) {
-        error_set(err, ERROR_INVALID, "count: expected 1 to %d, found %" PRId64, EVENTS_MOST,
-                  count);
-        return NULL;
-    }
-    rows = journal_events(service->world->journal, (size_t)count, err);
-    if (!rows)
-        return NULL;
-    events = json_array();
-    json_array_foreach(rows, i, row) {
-        json_t *event = json_deep_copy(json_object_get(row, "event"));
-
-        json_object_set(event, "seq", json_object_get(row, "seq"));
-        json_object_set_new(event, "at",
-                            json_wall((struct wall_time){ json_int_or(row, "at", 0) }));
-        json_array_append_new(events, event);
-    }
-    return json_make("{ss so so}", "kind", "events", "at",
-                     json_wall(loop_wall(service->world->loop)), "events", events);
 }
 
 bool service_is_broken(const struct service *service)

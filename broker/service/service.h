@@ -78,6 +78,20 @@ json_t *service_leads(const struct service *service)
 json_t *service_events(struct service *service, int64_t count, struct error *err)
     __attribute__((warn_unused_result));
 
+/* Which events: the last `count` of those that fit all other members. */
+struct event_wish {
+    int64_t count;     /* 1 to 10,000 */
+    const char *since; /* so long ago ("2h"), or from then on (RFC 3339); NULL: any, as below */
+    const char *node;  /* node, new node or host */
+    const char *move;  /* a move's ID, or a transfer's */
+    const char *actor; /* the person who asked for it */
+};
+
+/* As service_events().  With such a wish it looks at the last 10,000 events; is_cut: older ones
+   might fit, too. */
+json_t *service_events_of(struct service *service, const struct event_wish *wish, struct error *err)
+    __attribute__((warn_unused_result));
+
 /* schedules: {window: text of the schedule file} for every window, or NULL for those in force.
    Returns targets per pool and workload, the transfers that would begin now with their blockers,
    and a fingerprint of the plan's inputs. */

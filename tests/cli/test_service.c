@@ -174,6 +174,8 @@ static void exit_codes_say_what_happened(void **state)
     expect(0, "hosts release block-1/host-2", "host block-1/host-2 is used again");
     expect(1, "hosts release block-1/host-2", "host block-1/host-2 is not in quarantine");
     expect(0, "events", "host_released");
+    expect(0, "events --since 1h --actor root", "host_released");
+    expect(1, "events --since noon", "since: \"noon\" is neither a duration");
     expect(75, "serve", "another sluice serves this journal");
     expect(0, "freeze --for 1h --reason incident", "all clusters: frozen until");
     expect(0, "plan", "FROZEN");

@@ -1,0 +1,110 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The journal's events for people: the last ones, or those about a node, a move or a person.
+ */
+#include "base/input/json.h"
+#include "base/text.h"
+#include "broker/service/service_parts.h"
+
+#include <inttypes.h>
+
+enum { EVENTS_MOST = 10000 };
+
+/* Since when: a duration before now, or a time; 0: any. */
+static int read_since(const struct service *service, const char *text, int64_t *ret_ms,
+                      struct error *err)
+{
+    struct wall_time wall = { 0 };
+    struct error ignored;
+    int64_t ago_ms;
+
+    if (text && duration_parse(text, &ago_ms, &ignored) == 0)
+        wall.ms = loop_wall(service->world->loop).ms - ago_ms;
+    else if (text && wall_parse(text, false, &wall, &ignored) < 0)
+        return error_set(err, ERROR_INVALID,
+                         "since: \"%s\" is neither a duration (2h30m) nor a time with an offset "
+                         "(2026-11-17T06:00:00Z)",
+                         text);
+    *ret_ms = wall.ms;
+    return 0;
+}
+
+static bool is_one_of(const json_t *event, const char *const *members, const char *wanted)
+{
+    bool is_found = !wanted;
+
+    for (; *members && !is_found; members++)
+        is_found = text_equal(json_text_or(event, *members, ""), wanted);
+    return is_found;
+}
+
+static bool is_wanted(const struct event_wish *wish, int64_t since_ms, const json_t *row)
+{
+    static const char *const nodes[] = { "node", "new_node", "host", NULL };
+    static const char *const moves[] = { "move", "transfer", NULL };
+    static const char *const actors[] = { "by", "ended_by", NULL };
+    const json_t *event = json_object_get(row, "event");
+
+    return json_int_or(row, "at", 0) >= since_ms && is_one_of(event, nodes, wish->node) &&
+           is_one_of(event, moves, wish->move) && is_one_of(event, actors, wish->actor);
+}
+
+static json_t *describe(const json_t *row)
+{
+    json_t *event = json_deep_copy(json_object_get(row, "event"));
+
+    json_object_set(event, "seq", json_object_get(row, "seq"));
+    json_object_set_new(event, "at", json_wall((struct wall_time){ json_int_or(row, "at", 0) }));
+    return event;
+}
+
+static bool is_filtered(const struct event_wish *wish)
+{
+    return wish->since || wish->node || wish->move || wish->actor;
+}
+
+/* Whether an older event, which was not read, could be wanted, too. */
+static bool is_cut(const struct event_wish *wish, int64_t since_ms, const json_t *rows,
+                   size_t found)
+{
+    const json_t *oldest = json_array_get(rows, 0);
+
+    return is_filtered(wish) && json_array_size(rows) == EVENTS_MOST &&
+           found < (size_t)wish->count && json_int_or(oldest, "at", 0) >= since_ms;
+}
+
+json_t *service_events_of(struct service *service, const struct event_wish *wish, struct error *err)
+{
+    owned(json) json_t *rows = NULL;
+    json_t *events;
+    const json_t *row;
+    size_t i, found = 0, seen = 0;
+    int64_t since_ms = 0;
+
+    if (wish->count < 1 || wish->count > EVENTS_MOST) {
+        error_set(err, ERROR_INVALID, "count: expected 1 to %d, found %" PRId64, EVENTS_MOST,
+                  wish->count);
+        return NULL;
+    }
+    if (read_since(service, wish->since, &since_ms, err) < 0)
+        return NULL;
+    rows = journal_events(service->world->journal,
+                          is_filtered(wish) ? EVENTS_MOST : (size_t)wish->count, err);
+    if (!rows)
+        return NULL;
+    events = json_array();
+    json_array_foreach(rows, i, row)
+        found += is_wanted(wish, since_ms, row);
+    json_array_foreach(rows, i, row)
+        if (is_wanted(wish, since_ms, row) && ++seen + (size_t)wish->count > found)
+            json_array_append_new(events, describe(row));
+    return json_make("{ss so so sb}", "kind", "events", "at",
+                     json_wall(loop_wall(service->world->loop)), "events", events, "is_cut",
+                     (int)is_cut(wish, since_ms, rows, found));
+}
+
+json_t *service_events(struct service *service, int64_t count, struct error *err)
+{
+    return service_events_of(service, &(struct event_wish){ .count = count }, err);
+}

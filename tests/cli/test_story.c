@@ -1,0 +1,92 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The events that people ask for: of a time, a node, a move, a person.
+ */
+#include "tests/cli/stepwise.h"
+
+static json_t *ask(struct rehearsal *rehearsal, const struct event_wish *wish)
+{
+    struct error err = { 0 };
+    json_t *answer = service_events_of(rehearsal->service, wish, &err);
+
+    if (!answer)
+        fail_msg("%s", err.text);
+    assert_false(json_is_true(json_object_get(answer, "is_cut")));
+    return answer;
+}
+
+static size_t count(struct rehearsal *rehearsal, const struct event_wish *wish)
+{
+    owned(json) json_t *answer = ask(rehearsal, wish);
+
+    return json_array_size(json_object_get(answer, "events"));
+}
+
+/* Each member of the events is the value. */
+static void expect_all(struct rehearsal *rehearsal, const struct event_wish *wish,
+                       const char *member, const char *value)
+{
+    owned(json) json_t *answer = ask(rehearsal, wish);
+    const json_t *event;
+    size_t i;
+
+    assert_true(json_array_size(json_object_get(answer, "events")) > 0);
+    json_array_foreach(json_object_get(answer, "events"), i, event)
+        assert_string_equal(json_text_or(event, member, ""), value);
+}
+
+static void a_story_is_told_by_node_move_person_and_time(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 46, "");
+    owned(json) json_t *answer = NULL;
+    const struct transfer *transfer;
+    struct error err = { 0 };
+    size_t all;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    answer = reclaim(rehearsal, 2);
+    rehearsal_run(rehearsal, HOUR_MS);
+    transfer = rehearsal->service->runner->transfers.items[0];
+    all = count(rehearsal, &(struct event_wish){ .count = 10000 });
+
+    expect_all(rehearsal, &(struct event_wish){ .count = 99, .node = transfer->node }, "node",
+               transfer->node);
+    expect_all(rehearsal, &(struct event_wish){ .count = 99, .move = transfer->move }, "move",
+               transfer->move);
+    expect_all(rehearsal, &(struct event_wish){ .count = 99, .move = transfer->id }, "transfer",
+               transfer->id);
+    expect_all(rehearsal, &(struct event_wish){ .count = 99, .actor = "test" }, "by", "test");
+    assert_int_equal(count(rehearsal, &(struct event_wish){ .count = 99, .node = "none" }), 0);
+
+    /* the last two of many; all filters must fit */
+    assert_int_equal(count(rehearsal, &(struct event_wish){ .count = 2, .move = transfer->move }),
+                     2);
+    assert_int_equal(
+        count(rehearsal,
+              &(struct event_wish){ .count = 99, .node = transfer->node, .actor = "test" }),
+        0);
+
+    assert_int_equal(count(rehearsal, &(struct event_wish){ .count = 10000, .since = "2h" }), all);
+    assert_int_equal(count(rehearsal, &(struct event_wish){ .count = 99, .since = "1s" }), 0);
+    assert_in_range(
+        count(rehearsal, &(struct event_wish){ .count = 10000, .since = "2026-11-17T06:02:01Z" }),
+        1, all - 1);
+    assert_null(service_events_of(rehearsal->service,
+                                  &(struct event_wish){ .count = 9, .since = "yesterday" }, &err));
+    assert_non_null(strstr(err.text, "\"yesterday\" is neither a duration (2h30m) nor a time"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_story_is_told_by_node_move_person_and_time),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -285,10 +285,10 @@ static void compare(struct listing *listing, const struct map *before)
     const char *name;
     void *value;
 
-    listing->reviewed_ms = loop_now(listing->fleet->world->loop);
-    listing->reviewed_changes = snapshot->node_changes;
     if (!snapshot->is_known || !listing->pool.is_known)
         return;
+    listing->reviewed_ms = loop_now(listing->fleet->world->loop);
+    listing->reviewed_changes = snapshot->node_changes;
     for (size_t i = 0; map_next(snapshot->nodes, &i, NULL, &value);)
         if (is_unlisted(listing, before, value, machine))
             map_set(unlisted, machine,

@@ -91,7 +91,7 @@ void health_add(struct health *health, const struct condition *condition, char *
     finding->is.cluster = mem_copy_chars(condition->cluster ?: "");
     finding->is.advice = mem_copy_chars(condition->advice ?: row->advice);
     finding->text = text;
-    finding->key = text_format("%s/%s", row->id, finding->is.what);
+    finding->key = text_format("%s/%s/%s", row->id, finding->is.cluster, finding->is.what);
 }
 
 /* By the place of its kind in the table; those of one kind stay in the order of the look. */

@@ -143,8 +143,10 @@ static void look_at_production(const struct service *service, const struct surve
                                const struct config_cluster *cluster, struct health *health)
 {
     struct supply supply = supply_of(service, survey, cluster);
+    struct wall_time now = loop_wall(service->world->loop);
     struct condition condition = { .kind = CONDITION_PRODUCTION_SHORT,
-                                   .since = supply.due,
+                                   .since = supply.due.ms <= now.ms ? supply.due
+                                                                    : (struct wall_time){ 0 },
                                    .what = cluster->name,
                                    .cluster = cluster->name };
     owned(chars) char *why = NULL;

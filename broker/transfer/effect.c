@@ -352,7 +352,7 @@ static bool waits(const struct runner *runner, const struct effect *effect)
     int64_t wait_ms = effect ? effect->not_before_ms - loop_now(runner->world->loop) : 0;
 
     if (wait_ms > 0)
-        timer_set_sooner(runner->timer, wait_ms);
+        runner_wake_after(runner, wait_ms);
     return wait_ms > 0;
 }
 

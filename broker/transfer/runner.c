@@ -125,7 +125,13 @@ struct transfer *runner_next_of_move(const struct runner *runner, const char *mo
 
 void runner_wake(struct runner *runner)
 {
-    timer_set_sooner(runner->timer, WAKE_MS * (1 + (int64_t)runner->live_count / WAKE_TRANSFERS));
+    runner_wake_after(runner, 0);
+}
+
+void runner_wake_after(const struct runner *runner, int64_t wait_ms)
+{
+    timer_set_sooner(runner->timer,
+                     wait_ms + WAKE_MS * (1 + (int64_t)runner->live_count / WAKE_TRANSFERS));
 }
 
 int runner_begin(struct runner *runner, struct transfer **transfers, size_t count,

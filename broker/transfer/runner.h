@@ -71,6 +71,9 @@ void runner_close(struct runner *runner);
 /* Something changed: advances all live transfers, emergencies first, in a turn of its own. */
 void runner_wake(struct runner *runner);
 
+/* The same after a time; sooner if something happens before. */
+void runner_wake_after(const struct runner *runner, int64_t wait_ms);
+
 /* Begins transfers decided together, in one transaction: all or none.  Takes them. */
 int runner_begin(struct runner *runner, struct transfer **transfers, size_t count,
                  struct error *err) __attribute__((warn_unused_result));

@@ -101,6 +101,72 @@ static void a_contradiction_lasts_as_long_as_it_is_one(void **state)
     assert_string_equal(doubt_of(rehearsal, PROD), "");
 }
 
+/* Until then the API servers know no pods. */
+static struct {
+    struct http *way;
+    struct loop *loop;
+    int64_t until_ms;
+} podless;
+
+static struct http_exchange *podless_send(struct http *http, const struct http_request *request,
+                                          http_done_fn done, void *context)
+{
+    const char *pods = strstr(request->url, "/api/v1/pods");
+    owned(chars) char *url = NULL;
+    struct http_request changed = *request;
+
+    (void)http;
+    if (!pods || loop_now(podless.loop) >= podless.until_ms)
+        return http_send(podless.way, request, done, context);
+    url = text_format("%.*s/api/v1/nothing", (int)(pods - request->url), request->url);
+    changed.url = url;
+    return http_send(podless.way, &changed, done, context);
+}
+
+static void podless_cancel(struct http_exchange *exchange)
+{
+    http_cancel(podless.way, exchange);
+}
+
+/* A start at which the pods come last: the list is held against the Nodes before anything may count
+   on it. */
+static void a_list_is_compared_as_soon_as_all_is_known(void **state)
+{
+    static const struct http_verbs verbs = { .send = podless_send, .cancel = podless_cancel };
+    static struct http tap = { &verbs };
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = at_rest(folder);
+    bool was_known = false;
+    struct error err = { 0 };
+
+    (void)state;
+    simulator_lie(rehearsal->simulator,
+                  &(struct list_lie){
+                      .list = "machines", .of = PROD, .kind = "some", .for_ms = 12 * HOUR_MS });
+    podless.way = rehearsal->door;
+    podless.loop = rehearsal->loop;
+    podless.until_ms = loop_now(rehearsal->loop) + 4 * SECOND_MS;
+    rehearsal_kill(rehearsal);
+    rehearsal->world.http = &tap;
+    assert_int_equal(rehearsal_start(rehearsal, &err), 0);
+    for (int i = 0; i < 300; i++) {
+        const struct service *service = rehearsal->service;
+        const struct config_pool *pool = config_pool(service->config, PROD);
+        bool is_known = fleet_snapshot(service->fleet, pool->cluster)->is_known &&
+                        fleet_pool(service->fleet, pool)->is_known;
+
+        if (is_known && !was_known)
+            assert_in_range(i, 30, 100);
+        if (is_known)
+            assert_non_null(strstr(doubt_of(rehearsal, PROD), "its list lacks 2 machines"));
+        was_known = is_known;
+        rehearsal_run(rehearsal, 100);
+    }
+    assert_true(was_known);
+    rehearsal_kill(rehearsal);
+    rehearsal->world.http = rehearsal->door;
+}
+
 /* On each cloud: whatever its provider IDs tell, a machine whose Node serves is not gone because a
    list lacks it. */
 static void a_list_is_held_against_the_nodes_of_each_cloud(void **state)
@@ -180,6 +246,7 @@ int main(void)
         cmocka_unit_test(a_machine_that_is_deleted_is_gone),
         cmocka_unit_test(a_node_that_is_not_heard_proves_nothing),
         cmocka_unit_test(a_contradiction_lasts_as_long_as_it_is_one),
+        cmocka_unit_test(a_list_is_compared_as_soon_as_all_is_known),
         cmocka_unit_test(a_list_is_held_against_the_nodes_of_each_cloud),
         cmocka_unit_test(nodes_that_vanish_are_missed_for_a_time),
         cmocka_unit_test(an_order_is_taken_back_before_the_next),

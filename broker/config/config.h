@@ -348,6 +348,9 @@ const struct config_pool *config_pool(const struct config *config, const char *n
 /* Key, type, default and meaning of every setting, as Markdown. */
 void config_document(struct text *out);
 
+/* The same as a JSON Schema (draft 7), for editors. */
+json_t *config_schema(void) __attribute__((returns_nonnull, warn_unused_result));
+
 static inline void owned_config(struct config **config)
 {
     config_free(*config);

@@ -37,6 +37,7 @@
     COMMAND(windows, "", 0, 0, COMMAND_READS)                        \
     COMMAND(validate, "[FILE...]", 0, -1, COMMAND_READS)             \
     COMMAND(doctor, "", 0, 0, COMMAND_READS)                         \
+    COMMAND(config, "{schema}", 1, 1, COMMAND_READS)                 \
     COMMAND(serve, "", 0, 0, COMMAND_WRITES)                         \
     COMMAND(demo, "", 0, 0, COMMAND_READS)                           \
     COMMAND(version, "", 0, 0, COMMAND_READS)

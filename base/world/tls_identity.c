@@ -48,6 +48,16 @@ static int refuse(const char *path, const char *what, struct error *err)
     return error_set(err, ERROR_INVALID, "%s: %s%s%s", path, what, code ? ": " : "", why);
 }
 
+/* After the last certificate there is nothing but the end of the file: one that is cut, as while it
+   is being copied, would be read in part. */
+static int check_end(const char *path, struct error *err)
+{
+    if (ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
+        return refuse(path, "is damaged after its first certificates", err);
+    ERR_clear_error();
+    return 0;
+}
+
 /* The first certificate is the server's, the others are its issuers'. */
 static int use_certificate(SSL_CTX *context, const char *path, struct error *err)
 {
@@ -67,8 +77,7 @@ static int use_certificate(SSL_CTX *context, const char *path, struct error *err
     BIO_free(bio);
     if (!is_good || count == 0)
         return refuse(path, "has no certificate that can be used", err);
-    ERR_clear_error(); /* the end of the file */
-    return 0;
+    return check_end(path, err);
 }
 
 /* As ssh does: a key that others can read is no secret any more. */
@@ -131,7 +140,11 @@ static int use_client_ca(SSL_CTX *context, const char *path, struct error *err)
     BIO_free(bio);
     if (!is_good || count == 0)
         return refuse(path, "has no certificate of an authority", err);
-    ERR_clear_error();
+    /* An authority that another one issued is trusted for itself: not for the other's people, too.
+     */
+    X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
+    if (check_end(path, err) < 0)
+        return -1;
     return 0;
 }
 

@@ -46,7 +46,7 @@ static const struct route routes[] = {
     { HTTP_POST, "/v1/plan",          post_plan,     ACCESS_VIEWER, IS_TRIED, RATE_PLAN },
     { HTTP_POST, "/v1/apply",         post_apply,    ACCESS_DISPATCHER, 0, RATE_ACT },
     { HTTP_POST, "/v1/reclaim",       post_reclaim,  ACCESS_DISPATCHER, IS_TRIED, RATE_ACT },
-    { HTTP_GET,  "/v1/reclaims",      get_reclaims,  ACCESS_VIEWER, 0, RATE_FREE },
+    { HTTP_GET,  "/v1/reclaims",      get_reclaims,  ACCESS_VIEWER, 0, RATE_READ },
     { HTTP_POST, "/v1/reclaims/end",  post_end_reclaim, ACCESS_DISPATCHER, 0, RATE_ACT },
     { HTTP_POST, "/v1/freeze",        post_freeze,   ACCESS_OPERATOR, 0, RATE_ACT },
     { HTTP_POST, "/v1/unfreeze",      post_unfreeze, ACCESS_OPERATOR, 0, RATE_ACT },

@@ -26,6 +26,21 @@ static int check_claims(const struct config *config, size_t at, struct error *er
     return 0;
 }
 
+/* A name with a space would be read as two names, and each of them would have the role. */
+static int check_names(const struct config *config, size_t at, const char *key, const char *names,
+                       struct error *err)
+{
+    for (const char *space = names ? strchr(names, ' ') : NULL; space;
+         space = strchr(space + 1, ' '))
+        if (space > names && space[-1] != ',' && space[-1] != ' ' && space[1] != ',' &&
+            space[1] != ' ' && space[1] != '\0')
+            return yaml_error(err, config_place(config, "access", at, key),
+                              "expected names with commas between them: \"%s\" has a space in a "
+                              "name, which no name here may have",
+                              names);
+    return 0;
+}
+
 /* What there is of `listen` and `tokens`, and how they depend on each other. */
 static int check_doors(const struct config *config, struct error *err)
 {
@@ -51,7 +66,9 @@ int config_check_access(const struct config *config, struct error *err)
                               "unknown role \"%s\"; known roles: viewer, operator, dispatcher, "
                               "admin",
                               config->access[i].name);
-        if (check_claims(config, i, err) < 0)
+        if (check_claims(config, i, err) < 0 ||
+            check_names(config, i, "groups", config->access[i].groups, err) < 0 ||
+            check_names(config, i, "certificates", config->access[i].certificates, err) < 0)
             return -1;
     }
     return check_doors(config, err);

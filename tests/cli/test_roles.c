@@ -311,17 +311,29 @@ static void an_unknown_group_is_refused_at_the_start(void **state)
                         "access.operator.groups: this machine has no group no-such-group");
 }
 
-static void an_unknown_role_is_refused(void **state)
+static void what_gives_no_clear_right_is_refused(void **state)
 {
+    static const struct {
+        const char *access, *says;
+    } rows[] = {
+        { "king: {groups: '1'}",
+          "access.king: unknown role \"king\"; known roles: viewer, operator" },
+        { "admin: {certificates: 'ops team'}",
+          "access.admin.certificates: expected names with commas between them: \"ops team\" has" },
+        { "admin: {groups: 'a, b c'}", "access.admin.groups: expected names with commas" },
+    };
     owned(test_folder) char *folder = test_folder_new();
-    owned(chars) char *text = text_format("%saccess: {king: {groups: '1'}}\n", small_config);
-    owned(chars) char *path = test_folder_write(folder, "sluice.yaml", text);
-    struct error err = { 0 };
 
     (void)state;
-    assert_null(config_read(path, &err));
-    if (!strstr(err.text, "access.king: unknown role \"king\"; known roles: viewer, operator"))
-        fail_msg("%s", err.text);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(chars) char *text = text_format("%saccess: {%s}\n", small_config, rows[i].access);
+        owned(chars) char *path = test_folder_write(folder, "sluice.yaml", text);
+        struct error err = { 0 };
+
+        assert_null(config_read(path, &err));
+        if (!strstr(err.text, rows[i].says))
+            fail_msg("%s", err.text);
+    }
 }
 
 int main(void)
@@ -334,7 +346,7 @@ int main(void)
         cmocka_unit_test(the_highest_role_counts),
         cmocka_unit_test(a_person_who_asks_too_often_is_told_to_wait),
         cmocka_unit_test(root_is_named_with_its_login),
-        cmocka_unit_test(an_unknown_role_is_refused),
+        cmocka_unit_test(what_gives_no_clear_right_is_refused),
         cmocka_unit_test(an_unknown_group_is_refused_at_the_start),
     };
 

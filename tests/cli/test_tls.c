@@ -26,7 +26,12 @@ static const char issue[] =
     "issue() { openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days ${4:-2}"
     " -subj \"/CN=$1\" -CA $2.pem -CAkey $2.key -addext basicConstraints=critical,CA:FALSE"
     " ${3:+-addext} ${3:+$3} ${5:+-addext} ${5:+$5} -keyout $1.key -out $1.pem; }\n"
-    "authority machines; authority people; authority strangers\n"
+    /* Of the company's two authorities only one is for people who may ask. */
+    "below() { openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
+    " -subj \"/CN=$1\" -CA $2.pem -CAkey $2.key -addext basicConstraints=critical,CA:TRUE"
+    " -keyout $1.key -out $1.pem; }\n"
+    "authority machines; authority company; authority strangers\n"
+    "below people company; below visitors company\n"
     "issue server machines subjectAltName=IP:127.0.0.1,DNS:sluice.test\n"
     "issue ada people subjectAltName=DNS:laptop.example.com,email:ada@example.com\n"
     "issue ben people subjectAltName=URI:https://example.com/oncall\n"
@@ -34,6 +39,8 @@ static const char issue[] =
     "issue dave people\n"
     "issue server-only people '' 2 extendedKeyUsage=serverAuth\n"
     "issue mallory strangers subjectAltName=email:ada@example.com\n"
+    "issue trudy visitors subjectAltName=email:ada@example.com\n"
+    "cat visitors.pem company.pem >> trudy.pem\n"
     "chmod 600 *.key\n";
 
 static void run(const char *script, const char *folder)
@@ -144,6 +151,7 @@ static const struct {
     /* in the handshake */
     { "@/v1/version", 0, "" },
     { AS("mallory") "@/v1/version", 0, "" },
+    { AS("trudy") "@/v1/version", 0, "" },
     { AS("server-only") "@/v1/version", 0, "" },
     { AS("ada") "--tls-max 1.1 @/v1/version", 0, "" },
     { AS("ada") "-k https://sluice.test:${port}0/", 0, "" },
@@ -333,6 +341,8 @@ static void a_renewed_certificate_is_shown_and_a_wrong_one_refused(void **state)
         { "cd $1; chmod 644 server.key", "server.key: every user may read this key" },
         { "cd $1; echo > server.pem", "server.pem: has no certificate that can be used" },
         { "cd $1; echo > people.pem", "people.pem: has no certificate of an authority" },
+        { "cd $1; head -n 4 strangers.pem >> people.pem",
+          "people.pem: is damaged after its first" },
         { "cd $1; rm server.key", "server.key" },
         { "cd $1; chmod o+w people.pem", "may be changed by everybody" },
     };

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # cmake --install: the two programs, manual pages, completions for shells, the pages of the project
-# and what they name (clusters/role.yaml, policies, alerts), units for systemd.  The target `pages` makes what is not in
+# and what they name (clusters/role.yaml, policies, alerts, the dashboard), units for systemd.  The target `pages` makes what is not in
 # the tree, with a program of our own: options stand in tables of C, and only part of a help page is
 # Markdown.
 include(GNUInstallDirs)
@@ -43,6 +43,8 @@ install(FILES clusters/role.yaml DESTINATION ${CMAKE_INSTALL_DOCDIR}/clusters)
 install(DIRECTORY tools/policies DESTINATION ${CMAKE_INSTALL_DOCDIR}/tools)
 install(FILES tools/packaging/prometheus/rules.yaml
         DESTINATION ${CMAKE_INSTALL_DOCDIR}/tools/packaging/prometheus)
+install(FILES tools/packaging/grafana/sluice.json
+        DESTINATION ${CMAKE_INSTALL_DOCDIR}/tools/packaging/grafana)
 
 # The units name the programs by their whole path, which is known when they are installed.
 install(CODE "set(units ${CMAKE_SOURCE_DIR}/tools/packaging/systemd)")

@@ -6,6 +6,7 @@
 #include "base/input/json.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "broker/api/metrics.h"
 #include "broker/api/routes.h"
 #include "broker/health/conditions.h"
 
@@ -138,6 +139,7 @@ static json_t *get_metrics(const struct ask *ask, struct error *err)
     json_object_set_new(facts, "severity", json_integer(conditions_severity(health)));
     json_object_set_new(facts, "condition_counts", conditions_counts(health));
     json_object_set(facts, "leads", json_object_get(leads, "leads"));
+    json_object_set_new(facts, "lead_steps", metrics_steps(json_object_get(leads, "leads")));
     return facts;
 }
 

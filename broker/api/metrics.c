@@ -42,6 +42,9 @@ static const struct family {
     { "margin_seconds", GAUGE, "", "", "margin_s", "From the expected end (p95) of the tightest move to its window's start; negative: late" },
     { "lead_time_seconds", SUMMARY, "leads", "key,quantile:0.5", "p50_s", "Learned time of a transfer, from cordon to GPUs, by lead key" },
     { "lead_time_seconds", SUMMARY, "leads", "key,quantile:0.95", "p95_s", "" },
+    { "lead_times_known", GAUGE, "leads", "key", "known", "Transfers from which the key's lead time is learned; while they are few, the configured one counts" },
+    { "step_time_seconds", SUMMARY, "lead_steps", "key,step,quantile:0.5", "p50_s", "Learned time of one step of a transfer, by lead key" },
+    { "step_time_seconds", SUMMARY, "lead_steps", "key,step,quantile:0.95", "p95_s", "" },
 
     { "nodes", GAUGE, "pools", "cluster,machine,zone,pool,role:static", "static_nodes", "Nodes of a pool; static ones never move" },
     { "nodes", GAUGE, "pools", "cluster,machine,zone,pool,role:ephemeral", "ephemeral_nodes", "" },
@@ -62,6 +65,8 @@ static const struct family {
 
     { "replicas", GAUGE, "workloads", "workload,cluster", "replicas", "Replicas of a workload's Deployment" },
     { "replicas_target", GAUGE, "workloads", "workload,cluster", "wanted_replicas", "Replicas that the schedule in force wants" },
+    { "quota_gpus", GAUGE, "quotas", "quota,cluster", "gpus", "GPUs of a Kueue quota that sluice sets" },
+    { "quota_gpus_target", GAUGE, "quotas", "quota,cluster", "wanted_gpus", "GPUs that sluice wants the quota to have" },
     { "freeze", GAUGE, "overrides.freezes", "cluster", "", "1; scheduled moves of the cluster are frozen" },
     { "reclaims", GAUGE, "overrides.reclaims", "pool", "", "Emergency reclaims in force" },
 };
@@ -223,6 +228,26 @@ char *metrics_print(const json_t *status, enum metrics_form form)
     if (form == METRICS_OPEN)
         text_add(out, "# EOF\n");
     return text_take(out);
+}
+
+json_t *metrics_steps(const json_t *leads)
+{
+    json_t *rows = json_array();
+    const json_t *lead;
+    size_t i;
+
+    json_array_foreach(leads, i, lead) {
+        const json_t *step;
+        size_t k;
+
+        json_array_foreach(json_object_get(lead, "steps"), k, step) {
+            json_t *row = json_deep_copy(step);
+
+            json_object_set(row, "key", json_object_get(lead, "key"));
+            json_array_append_new(rows, row);
+        }
+    }
+    return rows;
 }
 
 /* The names of the labels, as people write them: "cluster, pool". */

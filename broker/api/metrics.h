@@ -26,5 +26,9 @@ const char *metrics_content_type(enum metrics_form form)
 char *metrics_print(const json_t *status, enum metrics_form form)
     __attribute__((returns_nonnull, warn_unused_result));
 
+/* The steps of the rows of `sluice leads`, in one array, each with its lead key as "key".  The
+   caller frees it. */
+json_t *metrics_steps(const json_t *leads) __attribute__((returns_nonnull, warn_unused_result));
+
 /* The table of docs/metrics.md: a row for each metric.  The caller frees the text. */
 char *metrics_page(void) __attribute__((returns_nonnull, warn_unused_result));

@@ -21,7 +21,11 @@ static const char facts[] =
     " \"condition_counts\": ["
     "  {\"id\": \"pool_closed\", \"severity\": \"warning\", \"count\": 1},"
     "  {\"id\": \"frozen\", \"severity\": \"note\", \"count\": 0}],"
-    " \"leads\": [{\"key\": \"gcp/m/z\", \"p50_s\": 1500, \"p95_s\": 2400}],"
+    " \"leads\": [{\"key\": \"gcp/m/z\", \"known\": 7, \"p50_s\": 1500, \"p95_s\": 2400, "
+    "\"steps\": ["
+    "  {\"step\": \"drain\", \"known\": 7, \"p50_s\": 300, \"p95_s\": null},"
+    "  {\"step\": \"join\", \"known\": 7, \"p50_s\": 240, \"p95_s\": 400}]}],"
+    " \"quotas\": [{\"quota\": \"batch\", \"cluster\": \"r\", \"gpus\": 24, \"wanted_gpus\": 16}],"
     " \"pools\": ["
     "  {\"pool\": \"a \\\"b\\\\\\n\", \"cluster\": \"prod\", \"machine\": \"m\", \"zone\": \"z\","
     "   \"static_nodes\": 4, \"ephemeral_nodes\": null, \"incoming_nodes\": 2,"
@@ -42,6 +46,7 @@ static char *print(enum metrics_form form)
 
     if (!status)
         fail_msg("%s", err.text);
+    json_object_set_new(status, "lead_steps", metrics_steps(json_object_get(status, "leads")));
     return metrics_print(status, form);
 }
 

@@ -17,11 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
-enum { CHUNK_SIZE = 64 * 1024 };
+enum { CHUNK_SIZE = 64 * 1024, FILES_MOST = 65536 };
 
 static void owned_folder(DIR **folder)
 {
@@ -328,4 +329,14 @@ int file_lock(const char *path, struct error *err)
     locked = fd;
     fd = -1;
     return locked;
+}
+
+void file_allow_many(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= FILES_MOST)
+        return;
+    limit.rlim_cur = limit.rlim_max < FILES_MOST ? limit.rlim_max : FILES_MOST;
+    (void)!setrlimit(RLIMIT_NOFILE, &limit); /* without it the service takes fewer connections */
 }

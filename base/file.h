@@ -66,6 +66,9 @@ char *file_beside(const char *beside, const char *path) __attribute__((warn_unus
    holds the lock.  Returns the descriptor or -1. */
 int file_lock(const char *path, struct error *err) __attribute__((warn_unused_result));
 
+/* Raises how many files the process may have open to what it may raise that to, 65,536 at most. */
+void file_allow_many(void);
+
 /* A descriptor; negative: none. */
 static inline void owned_fd(int *fd)
 {

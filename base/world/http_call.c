@@ -193,6 +193,16 @@ struct text *http_call_certificate_names(const struct http_call *call)
     return tls_peer_names(bufferevent_openssl_get_ssl(bufferevent));
 }
 
+struct wall_time http_call_certificate_ends(const struct http_call *call)
+{
+    struct bufferevent *bufferevent;
+
+    if (!call->connection || !call->connection->evcon || !call->peer.is_encrypted)
+        return (struct wall_time){ 0 };
+    bufferevent = evhttp_connection_get_bufferevent(call->connection->evcon);
+    return tls_peer_ends(bufferevent_openssl_get_ssl(bufferevent));
+}
+
 bool http_call_names_server(const struct http_call *call)
 {
     const struct tls_identity *identity = server_identity(call->server);

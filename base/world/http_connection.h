@@ -64,6 +64,7 @@ struct http_server {
     struct connection_list connections;
     struct call_list calls;
     ARRAY(struct unix_socket) sockets;
+    struct http_gate *gate;
     size_t tcp_count;
     int64_t answer_deadline_ms;
     const struct tls_identity *identity; /* NULL: its connections are not TLS */

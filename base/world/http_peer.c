@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -29,6 +30,31 @@
 
 enum { GROUPS_MOST = 65536, LOGIN_TEXT_SIZE = 32 };
 
+/* Of IPv6 the network; of IPv4 in IPv6 the IPv4 address. */
+static void write_from(int fd, char out[PEER_FROM_SIZE])
+{
+    static const unsigned char mapped[12] = { [10] = 0xff, [11] = 0xff };
+    struct sockaddr_storage peer = { 0 };
+    struct sockaddr_in *four = (struct sockaddr_in *)(void *)&peer;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)(void *)&peer;
+    socklen_t size = sizeof peer;
+    char text[INET6_ADDRSTRLEN] = "";
+
+    if (getpeername(fd, (struct sockaddr *)&peer, &size) < 0)
+        text_copy(out, PEER_FROM_SIZE, "unknown");
+    else if (peer.ss_family == AF_INET)
+        text_copy(out, PEER_FROM_SIZE, inet_ntop(AF_INET, &four->sin_addr, text, sizeof text));
+    else if (memcmp(&six->sin6_addr, mapped, sizeof mapped) == 0)
+        text_copy(
+            out, PEER_FROM_SIZE,
+            inet_ntop(AF_INET, (const char *)&six->sin6_addr + sizeof mapped, text, sizeof text));
+    else {
+        memset((char *)&six->sin6_addr + 8, 0, 8);
+        text_print(out, PEER_FROM_SIZE, "%s/64",
+                   inet_ntop(AF_INET6, &six->sin6_addr, text, sizeof text));
+    }
+}
+
 struct http_peer peer_read(int fd)
 {
     struct ucred credentials;
@@ -38,11 +64,13 @@ struct http_peer peer_read(int fd)
 
     getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size);
     if (domain != AF_UNIX) {
+        struct http_peer peer = { 0 };
         int on = 1;
 
         /* Pieces of a stream must not wait for the acknowledgement of the piece before. */
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        return (struct http_peer){ 0 };
+        write_from(fd, peer.from);
+        return peer;
     }
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0)
         return (

@@ -10,7 +10,7 @@
 
 #include "base/world/http_server.h"
 
-/* The peer of a connection; of TCP all is zero. */
+/* The peer of a connection; of TCP all but `from` is zero. */
 struct http_peer peer_read(int fd);
 
 /* Whether the peer had the group, as its own or as a further one. */

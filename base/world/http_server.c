@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/world/http_connection.h"
+#include "base/world/http_gate.h"
 #include "base/world/http_peer.h"
 #include "base/world/tls_identity.h"
 
@@ -28,8 +29,6 @@
 #include <unistd.h>
 
 enum {
-    LOCAL_CONNECTIONS = 256,
-    TCP_CONNECTIONS = 512,
     REQUEST_DEADLINE_MS = 10 * SECOND_MS,
     IDLE_DEADLINE_MS = 60 * SECOND_MS,
     WRITE_DEADLINE_S = 30,
@@ -87,6 +86,43 @@ static void cut(struct connection *connection)
         forget_connection(connection);
 }
 
+static size_t count_from(const struct http_server *server, const char *from)
+{
+    const struct connection *connection;
+    size_t count = 0;
+
+    TAILQ_FOREACH(connection, &server->connections, links)
+        count += connection->fd >= 0 && text_equal(connection->peer.from, from);
+    return count;
+}
+
+static void admit_tcp(struct connection *connection)
+{
+    struct http_server *server = connection->server;
+    const struct http_server_limits *limits = gate_limits(server->gate);
+    const char *from = connection->peer.from;
+    enum http_refusal refusal = HTTP_REFUSALS;
+
+    if (++server->tcp_count > limits->tcp_connections)
+        refusal = HTTP_REFUSED_CONNECTIONS;
+    else if (server->identity && count_from(server, from) > limits->address_connections)
+        refusal = HTTP_REFUSED_ADDRESS_CONNECTIONS;
+    if (refusal == HTTP_REFUSALS)
+        return;
+    gate_refuse(server->gate, refusal, from);
+    cut(connection);
+}
+
+static void admit_local(struct connection *connection)
+{
+    struct http_server *server = connection->server;
+
+    if (shares_taken(&server->connections) <= gate_limits(server->gate)->local_connections)
+        return;
+    gate_refuse(server->gate, HTTP_REFUSED_CONNECTIONS, "");
+    server_doom(shares_giver(&server->connections, connection) ?: connection);
+}
+
 /* Registers a new connection.  Over the cap one is closed: the new one, or on a unix socket the one
    that shares_giver() names. */
 static void admit(struct connection *connection)
@@ -107,12 +143,10 @@ static void admit(struct connection *connection)
     connection->peer = peer_read(fd);
     connection->peer.is_encrypted = server->identity != NULL;
 
-    if (!connection->peer.is_local) {
-        if (++server->tcp_count > TCP_CONNECTIONS)
-            cut(connection);
-    } else if (shares_taken(&server->connections) > LOCAL_CONNECTIONS) {
-        server_doom(shares_giver(&server->connections, connection) ?: connection);
-    }
+    if (connection->peer.is_local)
+        admit_local(connection);
+    else
+        admit_tcp(connection);
 }
 
 /* Closes a late connection.  Before its first request a connection may have ended without a notice,
@@ -163,21 +197,35 @@ static void on_tick(void *context)
         else
             check_deadline(connection);
     }
+    gate_tell(server->gate, loop_now(server->loop));
     while ((call = find_lost_stream(server)))
         call_close_stream(call);
     evhttp_foreach_bound_socket(server->evhttp, enable_listener, NULL);
     timer_set_sooner(server->tick, TAILQ_EMPTY(&server->connections) ? PAUSE_MS : SWEEP_MS);
 }
 
-static struct bufferevent *new_bufferevent(const struct http_server *server,
-                                           struct event_base *base)
+/* The client's first message has arrived; nothing is computed for it yet. */
+static int on_hello(SSL *ssl, int *alert, void *context)
+{
+    struct http_server *server = SSL_get_app_data(ssl);
+    struct http_peer peer = peer_read(SSL_get_fd(ssl));
+
+    (void)context;
+    if (gate_takes_handshake(server->gate, peer.from, loop_now(server->loop)))
+        return SSL_CLIENT_HELLO_SUCCESS;
+    server_tick_soon(server);
+    *alert = SSL_AD_INTERNAL_ERROR;
+    return SSL_CLIENT_HELLO_ERROR;
+}
+
+static struct bufferevent *new_bufferevent(struct http_server *server, struct event_base *base)
 {
     struct bufferevent *bufferevent;
 
     if (server->identity) {
         SSL *ssl = SSL_new(tls_identity_context(server->identity));
 
-        require(ssl);
+        require(ssl && SSL_set_app_data(ssl, server) == 1);
         bufferevent = bufferevent_openssl_socket_new(base, -1, ssl, BUFFEREVENT_SSL_ACCEPTING,
                                                      BEV_OPT_CLOSE_ON_FREE);
         require(bufferevent);
@@ -300,6 +348,7 @@ struct http_server *http_server_new(struct loop *loop, http_handler_fn handler, 
     server->handler = handler;
     server->context = context;
     server->answer_deadline_ms = ANSWER_DEADLINE_MS;
+    server->gate = gate_new();
     TAILQ_INIT(&server->connections);
     TAILQ_INIT(&server->calls);
     server->tick = timer_new(loop, on_tick, server);
@@ -319,9 +368,25 @@ struct http_server *http_server_new_tls(struct loop *loop, const struct tls_iden
 {
     struct http_server *server = http_server_new(loop, handler, context);
 
-    require(identity);
-    server->identity = identity;
+    http_server_renew(server, identity);
     return server;
+}
+
+void http_server_renew(struct http_server *server, const struct tls_identity *identity)
+{
+    require(identity);
+    SSL_CTX_set_client_hello_cb(tls_identity_context(identity), on_hello, NULL);
+    server->identity = identity;
+}
+
+void http_server_limit(struct http_server *server, const struct http_server_limits *limits)
+{
+    gate_limit(server->gate, limits);
+}
+
+int64_t http_server_refused(const struct http_server *server, enum http_refusal refusal)
+{
+    return gate_refused(server->gate, refusal);
 }
 
 void http_server_limit_answers(struct http_server *server, int64_t deadline_ms)
@@ -354,5 +419,6 @@ void http_server_free(struct http_server *server)
         forget_connection(connection);
     server_remove_sockets(server);
     timer_free(server->tick);
+    gate_free(server->gate);
     mem_free(server);
 }

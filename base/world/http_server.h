@@ -8,9 +8,10 @@
  * Refused before the handler sees them: methods not in enum http_method, absolute-form targets,
  * requests with both Content-Length and Transfer-Encoding, bodies over 1 MiB, headers that take
  * longer than 10 s.  A client that takes nothing of its answer for 30 s, or not all of it in two
- * minutes, is cut off.  More than 512 TCP connections are refused.  With more than 256 connections
- * on unix sockets, the user who has the most of them loses one: the oldest without a request under
- * way, else the oldest GET.  If there is none, the new connection is closed.
+ * minutes, is cut off.  TCP connections and TLS handshakes over http_server_limits() are refused.
+ * With too many connections on unix sockets, the user who has the most of them loses one: the
+ * oldest without a request under way, else the oldest GET.  If there is none, the new connection is
+ * closed.
  */
 #pragma once
 
@@ -27,13 +28,49 @@ struct text;
 struct http_server;
 struct http_call; /* one request that waits for its answer */
 
+enum { PEER_FROM_SIZE = 64 };
+
 struct http_peer {
     bool is_local;     /* came by a unix socket: uid, gid and pid are the kernel's word */
     bool is_encrypted; /* came by TLS */
     uid_t uid;
     gid_t gid;
     pid_t pid;
+    char from[PEER_FROM_SIZE]; /* of TCP: "10.0.0.7", or the network "2001:db8:0:1::/64", because
+                                  one machine may have all its addresses */
 };
+
+/* `burst` at once, then one in each period. */
+struct http_rate {
+    int64_t burst;
+    int64_t period_ms;
+};
+
+/* How much of a server its clients may use. */
+struct http_server_limits {
+    size_t local_connections;   /* by unix sockets */
+    size_t tcp_connections;     /* by TCP */
+    size_t address_connections; /* by TLS, for each http_peer.from */
+    struct http_rate handshakes;
+    struct http_rate address_handshakes; /* for each http_peer.from */
+};
+
+/* Those of a new server: 256, 512 and 64 connections, each at most a quarter of the files that the
+   process may have open; 50 handshakes at once, then 50 a second; of one address 40 at once, then
+   10 a second. */
+struct http_server_limits http_server_limits(void);
+
+/* Why a connection was refused. */
+enum http_refusal {
+    HTTP_REFUSED_CONNECTIONS,
+    HTTP_REFUSED_ADDRESS_CONNECTIONS,
+    HTTP_REFUSED_HANDSHAKES,
+    HTTP_REFUSED_ADDRESS_HANDSHAKES,
+    HTTP_REFUSALS,
+};
+
+/* "address_connections" */
+const char *http_refusal_name(enum http_refusal refusal) __attribute__((returns_nonnull));
 
 /* Must answer each call once, now or later. */
 typedef void (*http_handler_fn)(void *context, struct http_call *call);
@@ -52,6 +89,17 @@ void http_server_free(struct http_server *server);
 
 /* Another time than two minutes for a client to take its answer. */
 void http_server_limit_answers(struct http_server *server, int64_t deadline_ms);
+
+/* Other limits than http_server_limits(). */
+void http_server_limit(struct http_server *server, const struct http_server_limits *limits);
+
+/* How many connections were refused for that reason since the server was made.  The log has a line
+   `connections_refused` in ten seconds at most, with their number. */
+int64_t http_server_refused(const struct http_server *server, enum http_refusal refusal);
+
+/* New connections get this identity, which is borrowed; it replaces one of http_server_new_tls().
+   The connections that exist keep theirs. */
+void http_server_renew(struct http_server *server, const struct tls_identity *identity);
 
 /* Binds a unix socket with this mode (for example 0660).  A dead socket file in the way is
    replaced, a live one is ERROR_CONFLICT.  The path's length limit is checked. */
@@ -80,6 +128,9 @@ bool http_call_has_group(const struct http_call *call, gid_t group);
 
 /* tls_peer_names() of a call by TLS; NULL: no certificate, or another kind of call. */
 struct text *http_call_certificate_names(const struct http_call *call);
+
+/* tls_peer_ends() of a call by TLS; 0: no certificate, or another kind of call. */
+struct wall_time http_call_certificate_ends(const struct http_call *call);
 
 /* Whether a call by TLS names in its header Host a name of the server's certificate.  A browser
    that was led here under another name (DNS rebinding) does not. */

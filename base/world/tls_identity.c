@@ -206,6 +206,48 @@ bool tls_identity_is_for(const struct tls_identity *identity, const char *host)
            X509_check_host(certificate, name, length, 0, NULL) == 1;
 }
 
+/* A certificate whose time cannot be read ended long ago. */
+static struct wall_time end_of(const X509 *certificate)
+{
+    ASN1_TIME *epoch = ASN1_TIME_set(NULL, 0);
+    int days = 0;
+    int seconds = 0;
+
+    require(epoch);
+    if (ASN1_TIME_diff(&days, &seconds, epoch, X509_get0_notAfter(certificate)) != 1)
+        days = -1;
+    ASN1_TIME_free(epoch);
+    return (struct wall_time){ days * (int64_t)DAY_MS + seconds * (int64_t)SECOND_MS };
+}
+
+static struct wall_time first_end(struct wall_time first, const STACK_OF(X509) * certificates)
+{
+    for (int i = 0; i < sk_X509_num(certificates); i++) {
+        struct wall_time end = end_of(sk_X509_value(certificates, i));
+
+        if (end.ms < first.ms)
+            first = end;
+    }
+    return first;
+}
+
+struct wall_time tls_identity_ends(const struct tls_identity *identity)
+{
+    STACK_OF(X509) *issuers = NULL;
+
+    require(SSL_CTX_get0_chain_certs(identity->context, &issuers) == 1);
+    return first_end(end_of(SSL_CTX_get0_certificate(identity->context)), issuers);
+}
+
+struct wall_time tls_peer_ends(struct ssl_st *connection)
+{
+    X509 *certificate = SSL_get0_peer_certificate(connection);
+
+    if (!certificate)
+        return (struct wall_time){ 0 };
+    return first_end(end_of(certificate), SSL_get0_verified_chain(connection));
+}
+
 /* One name: printable, of one line. */
 static void add_name(struct text *out, const unsigned char *bytes, int size)
 {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/timestamp.h"
 
 #include <stdbool.h>
 
@@ -35,6 +36,14 @@ struct ssl_ctx_st *tls_identity_context(const struct tls_identity *identity);
 /* Whether the server's certificate is for this value of a header Host: "sluice.example.com:8443",
    "10.0.0.7", "[fd00::7]:8443". */
 bool tls_identity_is_for(const struct tls_identity *identity, const char *host);
+
+/* When the first of its certificates ends: the server's own, or one of its issuers' in the same
+   file. */
+struct wall_time tls_identity_ends(const struct tls_identity *identity);
+
+/* When the first of the certificates ends by which the client is believed; 0: it showed none.  The
+   handshake has checked them once; a connection may live longer. */
+struct wall_time tls_peer_ends(struct ssl_st *connection);
 
 /* The names in the client's certificate, a line each: those of its subjectAltName of the types
    email, URI and DNS, else its common name.  Names with control characters are left out.  NULL: the

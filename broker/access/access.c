@@ -183,15 +183,31 @@ static enum access_role role_of_name(const struct access *access, const char *na
     return ACCESS_NONE;
 }
 
+/* The handshake has checked the certificate once; a kept connection may outlive it. */
+static int check_end(const struct http_call *call, struct wall_time now, struct error *err)
+{
+    struct wall_time end = http_call_certificate_ends(call);
+    char text[WALL_TEXT_SIZE];
+
+    if (now.ms < end.ms)
+        return 0;
+    return error_set(err, ERROR_DENIED,
+                     "the client certificate, or one of its authorities, ended at %s: renew it",
+                     wall_format(end, text));
+}
+
 /* The person has the first name of the certificate that gives the highest role, else its first. */
-static bool see_certificate(const struct access *access, const struct http_call *call,
-                            struct person *person)
+static int see_certificate(const struct access *access, const struct http_call *call,
+                           struct wall_time now, struct person *person, struct error *err)
 {
     owned(text) struct text *names = http_call_certificate_names(call);
 
     if (!names)
-        return false;
-    text_copy(person->name, sizeof person->name, "a certificate without a name");
+        return error_set(err, ERROR_DENIED, "show a client certificate or a bearer token");
+    if (check_end(call, now, err) < 0)
+        return -1;
+    text_copy(person->name, sizeof person->name,
+              "somebody whose certificate has no email, URI or DNS name in its subjectAltName");
     for (char *at = names->chars; *at;) {
         size_t length = strcspn(at, "\n");
         enum access_role role;
@@ -205,7 +221,7 @@ static bool see_certificate(const struct access *access, const struct http_call 
         at += length + 1;
     }
     text_print(person->key, sizeof person->key, "certificate %s", person->name);
-    return true;
+    return 0;
 }
 
 /* The highest role one of whose CLAIM=VALUE the token has. */
@@ -272,9 +288,8 @@ static int see_remote(const struct access *access, const struct http_call *call,
 
     person->door = DOOR_TLS;
     if (!shown) {
-        if (see_certificate(access, call, person))
+        if (see_certificate(access, call, now, person, err) == 0)
             return 0;
-        error_set(err, ERROR_DENIED, "show a client certificate or a bearer token");
     } else if (strncasecmp(shown, scheme, strlen(scheme)) != 0) {
         error_set(err, ERROR_DENIED, "Authorization: expected Bearer and a token");
     } else if (see_token(access, shown + strlen(scheme), now, person, err) == 0) {

@@ -52,6 +52,13 @@ static int status_of_error(const struct error *err)
     return err->cause == &access_not_known ? 401 : status_of(err->kind);
 }
 
+/* Who is not known asks again on a connection of its own, and handshakes are limited: so tokens
+   cannot be tried in large numbers, and no ended certificate keeps a connection. */
+static const struct http_header who_are_you[] = {
+    { "WWW-Authenticate", "Bearer" },
+    { "Connection", "close" },
+};
+
 static void answer_error(struct http_call *call, const struct error *err)
 {
     require(err->kind != ERROR_NONE);
@@ -63,18 +70,19 @@ static void answer_error(struct http_call *call, const struct error *err)
                                         err->text, "cause", cause);
     owned(json) json_t *body = json_make("{sO}", "error", why);
     owned(chars) char *wait = text_format("%" PRId64, (wait_ms + SECOND_MS - 1) / SECOND_MS);
-    struct http_header header = { "Retry-After", wait };
+    const struct http_header later = { "Retry-After", wait };
+    const struct http_header *headers = is_unknown ? who_are_you : &later;
     owned(chars) char *text = NULL;
 
     if (wait_ms > 0)
         json_object_set_new(why, "retry_after_ms", json_integer(wait_ms));
-    if (is_unknown)
-        header = (struct http_header){ "WWW-Authenticate", "Bearer" };
     text = json_print(body);
     require(status_of_error(err) >= 400);
     http_call_answer(call, &(struct http_reply){ .status = status_of_error(err),
-                                                 .headers = &header,
-                                                 .header_count = is_unknown || wait_ms > 0,
+                                                 .headers = headers,
+                                                 .header_count = is_unknown    ? 2
+                                                                 : wait_ms > 0 ? 1
+                                                                               : 0,
                                                  .body = text,
                                                  .body_size = strlen(text) });
 }

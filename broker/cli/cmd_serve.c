@@ -190,6 +190,7 @@ static int serve(struct command_call *call)
 
     if (!config)
         return code;
+    file_allow_many();
     if (build(&stack, config, &err) < 0) {
         code = call_fail(call, err.kind == ERROR_CONFLICT ? EXIT_TRY_AGAIN : EXIT_ERROR, &err);
         close_stack(&stack);

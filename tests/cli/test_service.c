@@ -11,11 +11,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
-enum { QUICK_MS = 100, TRIES_MS = 20000 };
+enum { QUICK_MS = 100, TRIES_MS = 20000, FEW_FILES = 500, MANY_FILES = 65536 };
 
 static pid_t programs[2]; /* the simulator, the service */
 
@@ -46,11 +47,18 @@ static void write_hosts(void)
 
 static int open_world(void **state)
 {
+    struct rlimit files, few;
+
     (void)state;
     folder = test_folder_new();
     write_hosts();
     programs[0] = start_simulator();
+    getrlimit(RLIMIT_NOFILE, &files);
+    few = (struct rlimit){ files.rlim_max < FEW_FILES ? files.rlim_max : FEW_FILES,
+                           files.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
     programs[1] = start_service();
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
     return await_service() ? 0 : -1;
 }
 
@@ -264,6 +272,19 @@ static void the_service_leaves_no_core(void **state)
     assert_string_equal(hard, "0");
 }
 
+static void the_service_may_have_many_connections(void **state)
+{
+    owned(chars) char *path = text_format("/proc/%d/limits", (int)programs[1]);
+    owned(text) struct text *limits = file_read(path, SAID_LIMIT, NULL);
+    const char *line = strstr(limits->chars, "Max open files");
+    int soft, hard;
+
+    (void)state;
+    assert_non_null(line);
+    assert_int_equal(sscanf(line, "Max open files %d %d", &soft, &hard), 2);
+    assert_int_equal(soft, hard < MANY_FILES ? hard : MANY_FILES);
+}
+
 static void a_plan_of_another_world_is_refused(void **state)
 {
     (void)state;
@@ -398,6 +419,7 @@ int main(void)
         cmocka_unit_test(json_has_the_keys_that_it_always_had),
         cmocka_unit_test(a_closed_socket_says_whose_it_is),
         cmocka_unit_test(the_service_leaves_no_core),
+        cmocka_unit_test(the_service_may_have_many_connections),
         cmocka_unit_test(a_plan_of_another_world_is_refused),
         cmocka_unit_test(a_hangup_reads_the_configuration_again),
     };

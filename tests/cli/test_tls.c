@@ -37,6 +37,7 @@ static const char issue[] =
     "issue ben people subjectAltName=URI:https://example.com/oncall\n"
     "issue carol people\n"
     "issue dave people\n"
+    "issue robot people subjectAltName=IP:10.0.0.7\n"
     "issue server-only people '' 2 extendedKeyUsage=serverAuth\n"
     "issue mallory strangers subjectAltName=email:ada@example.com\n"
     "issue trudy visitors subjectAltName=email:ada@example.com\n"
@@ -146,6 +147,8 @@ static const struct {
     { AS("carol") FREEZE, 403, "you are carol, with the role viewer" },
     { AS("dave") "@/v1/version", 403, "you are dave, with the role none" },
     { AS("dave") "@/metrics", 403, "you are dave, with the role none" },
+    { AS("robot") "@/v1/version", 403,
+      "you are somebody whose certificate has no email, URI or DNS name in its subjectAltName" },
     { AS("ada") "--tls-max 1.2 @/v1/version", 200, "\"version\"" },
     { AS("ada") "https://127.0.0.1:${port}/healthz", 200, "is_healthy" },
     /* in the handshake */
@@ -295,6 +298,7 @@ static const struct {
     { "-H 'Authorization: Bearer x' @/v1/version", 401, "is not HEADER.PAYLOAD.SIGNATURE" },
     { "-H 'Authorization: Basic YTpi' @/v1/version", 401, "expected Bearer" },
     { "-i @/v1/version", 401, "WWW-Authenticate: Bearer" },
+    { "-i @/v1/version", 401, "Connection: close" },
     { "@/metrics", 401, "show a client certificate or a bearer token" },
     { AS("ada") FREEZE, 200, "\"by\":\"ada@example.com\"" },
     { AS("ada") "-H 'Authorization: Bearer x' @/v1/version", 401, "HEADER.PAYLOAD" },
@@ -328,6 +332,80 @@ static void a_token_says_who_asks(void **state)
                                 "--server https://127.0.0.1:$port");
     assert_int_equal(atoi(strrchr(said, '\n') + 1), 77);
     issuer_clear(&issuer);
+    scene_end(&scene);
+}
+
+struct reply {
+    struct loop *loop;
+    int status;
+    char *body;
+};
+
+static void keep_reply(void *context, const struct http_answer *answer, const struct error *err)
+{
+    struct reply *reply = context;
+
+    reply->status = answer ? answer->status : -1;
+    reply->body = mem_copy_chars(answer ? answer->body : err->text);
+    loop_stop(reply->loop);
+}
+
+/* By our own client, which keeps its connection. */
+static struct reply ask_kept(struct scene *scene)
+{
+    struct reply reply = { .loop = scene->loop };
+    owned(chars) char *url = text_format("https://127.0.0.1:%d/v1/version",
+                                         doors_tls_port(scene->doors));
+    static const char *const names[] = { "machines.pem", "ada.pem", "ada.key" };
+    struct text *files[COUNT_OF(names)];
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        owned(chars) char *path = text_format("%s/%s", scene->folder, names[i]);
+
+        files[i] = test_file_read(path);
+    }
+    const struct http_tls tls = { .ca_pem = files[0]->chars,
+                                  .certificate_pem = files[1]->chars,
+                                  .key_pem = files[2]->chars };
+
+    http_send(scene->http,
+              &(struct http_request){ .url = url, .tls = &tls, .timeout_ms = MINUTE_MS },
+              keep_reply, &reply);
+    while (!reply.body)
+        loop_run(scene->loop);
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        text_free(files[i]);
+    return reply;
+}
+
+/* The certificates are good for two days; the connection would stay forever. */
+static void a_kept_connection_does_not_outlive_its_certificate(void **state)
+{
+    static const struct {
+        int64_t later_ms;
+        int status;
+        const char *says;
+    } rows[] = {
+        { 0, 200, "version" },
+        { DAY_MS, 200, "version" },
+        { DAY_MS, 401, "ended at" },
+        { 0, 401, "ended at" },
+    };
+    struct scene scene;
+
+    (void)state;
+    if (!has_programs())
+        skip();
+    scene_begin_with(&scene, settings, make_certificates);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct reply reply;
+
+        loop_wall_move(scene.loop, rows[i].later_ms);
+        reply = ask_kept(&scene);
+        if (reply.status != rows[i].status || !strstr(reply.body, rows[i].says))
+            fail_msg("%zu: %d %s", i, reply.status, reply.body);
+        mem_free(reply.body);
+    }
     scene_end(&scene);
 }
 
@@ -406,6 +484,7 @@ int main(void)
         cmocka_unit_test(each_client_gets_what_is_its_own),
         cmocka_unit_test(commands_ask_a_service_on_another_machine),
         cmocka_unit_test(a_token_says_who_asks),
+        cmocka_unit_test(a_kept_connection_does_not_outlive_its_certificate),
         cmocka_unit_test(a_renewed_certificate_is_shown_and_a_wrong_one_refused),
         cmocka_unit_test(an_address_that_is_none_is_refused),
     };

@@ -25,6 +25,7 @@ struct findings {
 struct health {
     struct findings held;   /* of the last look */
     struct findings former; /* while a look is under way: of the one before */
+    struct findings told;   /* of the last look that told */
     struct map *said;       /* sentences of the look under way */
 };
 
@@ -62,6 +63,7 @@ void health_free(struct health *health)
         return;
     clear(&health->held);
     clear(&health->former);
+    clear(&health->told);
     map_free(health->said);
     mem_free(health);
 }
@@ -112,11 +114,29 @@ static void sort(struct findings *findings)
     *findings = sorted;
 }
 
+static void copy(const struct findings *from, struct findings *to)
+{
+    to->by_key = map_new(NULL);
+    for (size_t i = 0; i < from->list.count; i++) {
+        const struct finding *finding = &from->list.items[i];
+        struct finding *own = array_add(&to->list);
+
+        *own = *finding;
+        own->is.what = mem_copy_chars(finding->is.what);
+        own->is.cluster = mem_copy_chars(finding->is.cluster);
+        own->is.advice = mem_copy_chars(finding->is.advice);
+        own->text = mem_copy_chars(finding->text);
+        own->key = mem_copy_chars(finding->key);
+        if (!map_get(to->by_key, own->key))
+            map_set(to->by_key, own->key, (void *)(uintptr_t)(i + 1));
+    }
+}
+
 /* Those of `mine` that `others` lack, each key once. */
 static void tell(const struct findings *mine, const struct findings *others, bool holds,
                  health_told_fn told, void *context)
 {
-    for (size_t i = 0; told && i < mine->list.count; i++) {
+    for (size_t i = 0; i < mine->list.count; i++) {
         const struct finding *finding = &mine->list.items[i];
 
         if (!find(others, finding->key) && find(mine, finding->key) == finding)
@@ -135,8 +155,12 @@ void health_end(struct health *health, struct wall_time now, health_told_fn told
         if (finding->is.since.ms == 0)
             finding->is.since = before ? before->is.since : now;
     }
-    tell(&health->former, &health->held, false, told, context);
-    tell(&health->held, &health->former, true, told, context);
+    if (told) {
+        tell(&health->told, &health->held, false, told, context);
+        tell(&health->held, &health->told, true, told, context);
+        clear(&health->told);
+        copy(&health->held, &health->told);
+    }
     clear(&health->former);
     map_free(steal(&health->said));
 }

@@ -5,7 +5,8 @@
  * look adds every condition that it finds, and what it does not add any more has ended.  All faces
  * of the service read the result of the last look, so they cannot disagree.
  *
- * One thing is remembered from look to look: since when a condition holds.
+ * Two things are remembered from look to look: since when a condition holds, and which ones were
+ * told.
  */
 #pragma once
 
@@ -35,12 +36,13 @@ void health_begin(struct health *health);
    there already is not added again.  Copies the condition's texts, and takes the sentence. */
 void health_add(struct health *health, const struct condition *condition, char *text);
 
-/* Told of a condition that holds since this look (holds), or that ended with it.  The texts are
-   valid during the call. */
+/* Told of a condition that holds and did not at the last look that told (holds), or that ended
+   since.  The texts are valid during the call. */
 typedef void (*health_told_fn)(void *context, const struct condition *condition, const char *text,
                                bool holds);
 
-/* Ends the look: dates and sorts what was added, the worst first. `told` may be NULL. */
+/* Ends the look: dates and sorts what was added, the worst first. `told` NULL: a look that tells
+   nothing, between two that do. */
 void health_end(struct health *health, struct wall_time now, health_told_fn told, void *context);
 
 /* {severity, word, conditions: [{id, severity, word, since, what, cluster, affects, text,

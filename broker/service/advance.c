@@ -344,5 +344,5 @@ void service_advance(struct service *service)
         survey_free(survey);
         survey = survey_make(service, service->book);
     }
-    service_look(service, survey);
+    service_look(service, survey, true);
 }

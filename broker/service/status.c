@@ -347,7 +347,7 @@ json_t *service_status(struct service *service)
     json_t *status;
     char local[64];
 
-    service_look(service, survey);
+    service_look(service, survey, false);
     health = health_describe(service->health);
     for (size_t i = 0; i < config->cluster_count; i++)
         json_array_append_new(clusters,

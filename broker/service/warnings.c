@@ -332,11 +332,13 @@ static void tell(void *context, const struct condition *condition, const char *t
                  FIELD_TEXT("severity", severity_name(row->severity)), FIELD_TEXT("text", text));
 }
 
-void service_look(struct service *service, const struct survey *survey)
+/* An answer may be asked for in the middle of things, such as between a new schedule and the turn
+   that begins its transfers: what is true only then is shown, and not logged. */
+void service_look(struct service *service, const struct survey *survey, bool is_turn)
 {
     health_begin(service->health);
     look(service, survey, service->health);
-    health_end(service->health, loop_wall(service->world->loop), tell, NULL);
+    health_end(service->health, loop_wall(service->world->loop), is_turn ? tell : NULL, NULL);
 }
 
 json_t *service_guesses(const struct service *service)

@@ -71,6 +71,7 @@ static const struct {
     struct fact facts[4];
     const char *held;
     const char *told;
+    bool is_silent; /* a look that tells nothing */
 } looks[] = {
     { 60, { { 0 } }, "ok : ", "" },
     { 120,
@@ -98,6 +99,19 @@ static const struct {
       { { CONDITION_POOL_CLOSED, "a", "closed, 4", 0, "wait" } },
       "warning CLOSED: a|closed, 4|1970-01-01T00:06:00Z|wait; ",
       "+a closed, 4; " },
+    /* what holds only at a silent look is not told; what still holds is, with its time */
+    { 420,
+      { { CONDITION_POOL_CLOSED, "b", "closed", 0, "wait" },
+        { CONDITION_NODE_STRAY, "n", "marked", 0, "take it off" } },
+      "warning CLOSED: b|closed|1970-01-01T00:07:00Z|wait; "
+      "n|marked|1970-01-01T00:07:00Z|take it off; ",
+      "",
+      true },
+    { 480,
+      { { CONDITION_POOL_CLOSED, "a", "closed, 5", 0, "wait" },
+        { CONDITION_POOL_CLOSED, "b", "closed", 0, "wait" } },
+      "warning CLOSED: a|closed, 5|1970-01-01T00:08:00Z|wait; b|closed|1970-01-01T00:07:00Z|wait; ",
+      "+b closed; " },
 };
 
 static void a_condition_is_dated_by_its_first_look(void **state)
@@ -119,7 +133,8 @@ static void a_condition_is_dated_by_its_first_look(void **state)
 
             health_add(health, &condition, mem_copy_chars(fact->text));
         }
-        health_end(health, (struct wall_time){ looks[i].now_s * SECOND_MS }, note_told, told);
+        health_end(health, (struct wall_time){ looks[i].now_s * SECOND_MS },
+                   looks[i].is_silent ? NULL : note_told, told);
         now = held(health);
         assert_string_equal(now, looks[i].held);
         assert_string_equal(told->chars, looks[i].told);

@@ -240,6 +240,36 @@ static void a_lead_time_that_drifts_is_told(void **state)
                      "of the last 8 nodes to production in east, 8 took longer than the 20m");
 }
 
+static int short_lines;
+
+static void hear(void *context, const char *line)
+{
+    (void)context;
+    short_lines += strstr(line, "production_short") != NULL;
+}
+
+/* After an apply and before the turn that begins its transfers. */
+static void a_question_between_two_turns_is_not_logged(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 46, "");
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    short_lines = 0;
+    log_setup(LOG_INFO, LOG_FORM_TEXT);
+    log_set_sink(hear, NULL);
+    apply(rehearsal, 9, 9);
+    expect_condition(rehearsal, "production_short", "prod-a has 6 nodes and wants 9");
+    rehearsal_run(rehearsal, MINUTE_MS);
+    expect_condition(rehearsal, "production_short", NULL);
+    log_set_sink(NULL, NULL);
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    assert_int_equal(short_lines, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +278,7 @@ int main(void)
         cmocka_unit_test(a_freeze_does_not_hide_what_is_short),
         cmocka_unit_test(a_cluster_that_is_not_heard_is_told),
         cmocka_unit_test(a_lead_time_that_drifts_is_told),
+        cmocka_unit_test(a_question_between_two_turns_is_not_logged),
     };
 
     mem_setup();

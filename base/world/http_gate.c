@@ -81,7 +81,7 @@ const char *http_refusal_name(enum http_refusal refusal)
     return refusal_names[refusal];
 }
 
-struct http_gate *gate_new(void)
+struct http_gate *http_gate_new(void)
 {
     struct http_gate *gate = mem_new(sizeof *gate);
 
@@ -90,7 +90,7 @@ struct http_gate *gate_new(void)
     return gate;
 }
 
-void gate_free(struct http_gate *gate)
+void http_gate_free(struct http_gate *gate)
 {
     if (!gate)
         return;
@@ -98,13 +98,13 @@ void gate_free(struct http_gate *gate)
     mem_free(gate);
 }
 
-void gate_limit(struct http_gate *gate, const struct http_server_limits *limits)
+void http_gate_limit(struct http_gate *gate, const struct http_server_limits *limits)
 {
     require(limits->handshakes.period_ms > 0 && limits->address_handshakes.period_ms > 0);
     gate->limits = *limits;
 }
 
-const struct http_server_limits *gate_limits(const struct http_gate *gate)
+const struct http_server_limits *http_gate_limits(const struct http_gate *gate)
 {
     return &gate->limits;
 }
@@ -148,17 +148,17 @@ static struct bucket *find(struct http_gate *gate, const char *from, int64_t now
 }
 
 /* The address is asked first: one that floods does not use up what all have. */
-bool gate_takes_handshake(struct http_gate *gate, const char *from, int64_t now_ms)
+bool http_gate_takes_handshake(struct http_gate *gate, const char *from, int64_t now_ms)
 {
     const struct http_server_limits *limits = &gate->limits;
     struct bucket *bucket = find(gate, from, now_ms);
 
     if (bucket && !has_room(bucket, &limits->address_handshakes, now_ms)) {
-        gate_refuse(gate, HTTP_REFUSED_ADDRESS_HANDSHAKES, from);
+        http_gate_refuse(gate, HTTP_REFUSED_ADDRESS_HANDSHAKES, from);
         return false;
     }
     if (!bucket || !has_room(&gate->all, &limits->handshakes, now_ms)) {
-        gate_refuse(gate, HTTP_REFUSED_HANDSHAKES, from);
+        http_gate_refuse(gate, HTTP_REFUSED_HANDSHAKES, from);
         return false;
     }
     take(bucket, &limits->address_handshakes, now_ms);
@@ -166,19 +166,19 @@ bool gate_takes_handshake(struct http_gate *gate, const char *from, int64_t now_
     return true;
 }
 
-void gate_refuse(struct http_gate *gate, enum http_refusal refusal, const char *from)
+void http_gate_refuse(struct http_gate *gate, enum http_refusal refusal, const char *from)
 {
     gate->refused[refusal].count++;
     text_copy(gate->refused[refusal].from, PEER_FROM_SIZE, from);
 }
 
-int64_t gate_refused(const struct http_gate *gate, enum http_refusal refusal)
+int64_t http_gate_refused(const struct http_gate *gate, enum http_refusal refusal)
 {
     require(refusal < HTTP_REFUSALS);
     return gate->refused[refusal].count;
 }
 
-void gate_tell(struct http_gate *gate, int64_t now_ms)
+void http_gate_tell(struct http_gate *gate, int64_t now_ms)
 {
     for (int i = 0; i < HTTP_REFUSALS; i++) {
         struct refused *refused = &gate->refused[i];
@@ -194,7 +194,7 @@ void gate_tell(struct http_gate *gate, int64_t now_ms)
     }
 }
 
-size_t gate_addresses(const struct http_gate *gate)
+size_t http_gate_addresses(const struct http_gate *gate)
 {
     return map_count(gate->addresses);
 }

@@ -205,6 +205,20 @@ static socklen_t parse_address(const char *chars, struct sockaddr_storage *out)
     return 0;
 }
 
+static int refuse_address(const char *address, struct error *err)
+{
+    return error_set(err, ERROR_INVALID,
+                     "\"%s\" is not an IP address and a port, such as 0.0.0.0:8443 or [::]:8443",
+                     address);
+}
+
+int http_server_check_address(const char *address, struct error *err)
+{
+    struct sockaddr_storage parsed = { 0 };
+
+    return parse_address(address, &parsed) > 0 ? 0 : refuse_address(address, err);
+}
+
 int http_server_listen_tls(struct http_server *server, const char *address, int *ret_port,
                            struct error *err)
 {
@@ -213,10 +227,7 @@ int http_server_listen_tls(struct http_server *server, const char *address, int 
 
     require(server->identity); /* never plain TCP beyond this machine */
     if (size == 0)
-        return error_set(err, ERROR_INVALID,
-                         "\"%s\" is not an IP address and a port, such as 0.0.0.0:8443 or "
-                         "[::]:8443",
-                         address);
+        return refuse_address(address, err);
     return listen_tcp(server, (const struct sockaddr *)&parsed, size, ret_port, err);
 }
 

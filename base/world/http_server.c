@@ -99,7 +99,7 @@ static size_t count_from(const struct http_server *server, const char *from)
 static void admit_tcp(struct connection *connection)
 {
     struct http_server *server = connection->server;
-    const struct http_server_limits *limits = gate_limits(server->gate);
+    const struct http_server_limits *limits = http_gate_limits(server->gate);
     const char *from = connection->peer.from;
     enum http_refusal refusal = HTTP_REFUSALS;
 
@@ -109,7 +109,7 @@ static void admit_tcp(struct connection *connection)
         refusal = HTTP_REFUSED_ADDRESS_CONNECTIONS;
     if (refusal == HTTP_REFUSALS)
         return;
-    gate_refuse(server->gate, refusal, from);
+    http_gate_refuse(server->gate, refusal, from);
     cut(connection);
 }
 
@@ -117,9 +117,9 @@ static void admit_local(struct connection *connection)
 {
     struct http_server *server = connection->server;
 
-    if (shares_taken(&server->connections) <= gate_limits(server->gate)->local_connections)
+    if (shares_taken(&server->connections) <= http_gate_limits(server->gate)->local_connections)
         return;
-    gate_refuse(server->gate, HTTP_REFUSED_CONNECTIONS, "");
+    http_gate_refuse(server->gate, HTTP_REFUSED_CONNECTIONS, "");
     server_doom(shares_giver(&server->connections, connection) ?: connection);
 }
 
@@ -197,7 +197,7 @@ static void on_tick(void *context)
         else
             check_deadline(connection);
     }
-    gate_tell(server->gate, loop_now(server->loop));
+    http_gate_tell(server->gate, loop_now(server->loop));
     while ((call = find_lost_stream(server)))
         call_close_stream(call);
     evhttp_foreach_bound_socket(server->evhttp, enable_listener, NULL);
@@ -211,7 +211,7 @@ static int on_hello(SSL *ssl, int *alert, void *context)
     struct http_peer peer = peer_read(SSL_get_fd(ssl));
 
     (void)context;
-    if (gate_takes_handshake(server->gate, peer.from, loop_now(server->loop)))
+    if (http_gate_takes_handshake(server->gate, peer.from, loop_now(server->loop)))
         return SSL_CLIENT_HELLO_SUCCESS;
     server_tick_soon(server);
     *alert = SSL_AD_INTERNAL_ERROR;
@@ -348,7 +348,7 @@ struct http_server *http_server_new(struct loop *loop, http_handler_fn handler, 
     server->handler = handler;
     server->context = context;
     server->answer_deadline_ms = ANSWER_DEADLINE_MS;
-    server->gate = gate_new();
+    server->gate = http_gate_new();
     TAILQ_INIT(&server->connections);
     TAILQ_INIT(&server->calls);
     server->tick = timer_new(loop, on_tick, server);
@@ -381,12 +381,12 @@ void http_server_renew(struct http_server *server, const struct tls_identity *id
 
 void http_server_limit(struct http_server *server, const struct http_server_limits *limits)
 {
-    gate_limit(server->gate, limits);
+    http_gate_limit(server->gate, limits);
 }
 
 int64_t http_server_refused(const struct http_server *server, enum http_refusal refusal)
 {
-    return gate_refused(server->gate, refusal);
+    return http_gate_refused(server->gate, refusal);
 }
 
 void http_server_limit_answers(struct http_server *server, int64_t deadline_ms)
@@ -419,6 +419,6 @@ void http_server_free(struct http_server *server)
         forget_connection(connection);
     server_remove_sockets(server);
     timer_free(server->tick);
-    gate_free(server->gate);
+    http_gate_free(server->gate);
     mem_free(server);
 }

@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/world/http.h"
+#include "base/world/http_gate.h"
 #include "base/world/loop.h"
 
 #include <stdbool.h>
@@ -28,8 +29,6 @@ struct text;
 struct http_server;
 struct http_call; /* one request that waits for its answer */
 
-enum { PEER_FROM_SIZE = 64 };
-
 struct http_peer {
     bool is_local;     /* came by a unix socket: uid, gid and pid are the kernel's word */
     bool is_encrypted; /* came by TLS */
@@ -39,38 +38,6 @@ struct http_peer {
     char from[PEER_FROM_SIZE]; /* of TCP: "10.0.0.7", or the network "2001:db8:0:1::/64", because
                                   one machine may have all its addresses */
 };
-
-/* `burst` at once, then one in each period. */
-struct http_rate {
-    int64_t burst;
-    int64_t period_ms;
-};
-
-/* How much of a server its clients may use. */
-struct http_server_limits {
-    size_t local_connections;   /* by unix sockets */
-    size_t tcp_connections;     /* by TCP */
-    size_t address_connections; /* by TLS, for each http_peer.from */
-    struct http_rate handshakes;
-    struct http_rate address_handshakes; /* for each http_peer.from */
-};
-
-/* Those of a new server: 256, 512 and 64 connections, each at most a quarter of the files that the
-   process may have open; 50 handshakes at once, then 50 a second; of one address 40 at once, then
-   10 a second. */
-struct http_server_limits http_server_limits(void);
-
-/* Why a connection was refused. */
-enum http_refusal {
-    HTTP_REFUSED_CONNECTIONS,
-    HTTP_REFUSED_ADDRESS_CONNECTIONS,
-    HTTP_REFUSED_HANDSHAKES,
-    HTTP_REFUSED_ADDRESS_HANDSHAKES,
-    HTTP_REFUSALS,
-};
-
-/* "address_connections" */
-const char *http_refusal_name(enum http_refusal refusal) __attribute__((returns_nonnull));
 
 /* Must answer each call once, now or later. */
 typedef void (*http_handler_fn)(void *context, struct http_call *call);
@@ -109,6 +76,10 @@ int http_server_listen_unix(struct http_server *server, const char *path, mode_t
 /* Binds 127.0.0.1.  port 0: any; *ret_port says which. */
 int http_server_listen_loopback(struct http_server *server, int port, int *ret_port,
                                 struct error *err) __attribute__((warn_unused_result));
+
+/* Whether it is an address that http_server_listen_tls() can bind; ERROR_INVALID. */
+int http_server_check_address(const char *address, struct error *err)
+    __attribute__((warn_unused_result));
 
 /* Binds "10.0.0.7:8443" or "[::]:8443", of a server for TLS.  port 0: any; *ret_port (may be NULL)
    says which.  ERROR_INVALID: not an address and port. */

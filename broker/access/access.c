@@ -11,14 +11,13 @@
 #include "base/text_items.h"
 #include "base/trust.h"
 #include "broker/access/bearer.h"
+#include "broker/access/names.h"
 
-#include <grp.h>
-#include <pwd.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-enum { ENTRY_SIZE = 64 << 10, NAME_SIZE = 40 };
+enum { NAME_SIZE = 40 };
 
 struct access {
     ARRAY(struct group_role {
@@ -30,41 +29,16 @@ struct access {
     char *claims[ACCESS_ROLE_COUNT];            /* the same */
     struct web_keys *keys;                      /* of tokens; NULL: they are not read */
     struct access_tokens tokens;                /* copies; without the path */
+    struct names *names;                        /* of users */
+    char us[NAME_SIZE];                         /* the service's own user */
 };
 
 const struct error_cause access_not_allowed = { "permission" };
 const struct error_cause access_not_known = { "identity" };
 
-static void name_user(uid_t uid, char *out, size_t size)
-{
-    owned(chars) char *buffer = mem_new(ENTRY_SIZE);
-    struct passwd entry;
-    struct passwd *found = NULL;
-
-    if (getpwuid_r(uid, &entry, buffer, ENTRY_SIZE, &found) == 0 && found)
-        text_copy(out, size, found->pw_name);
-    else
-        text_print(out, size, "uid %u", (unsigned)uid);
-}
-
-int access_find_group(const char *name, gid_t *ret_group, struct error *err)
-{
-    owned(chars) char *buffer = mem_new(ENTRY_SIZE);
-    struct group entry;
-    struct group *found = NULL;
-    long long number;
-
-    if (getgrnam_r(name, &entry, buffer, ENTRY_SIZE, &found) == 0 && found)
-        *ret_group = found->gr_gid;
-    else if (text_to_int(name, 0, UINT32_MAX - 1, &number))
-        *ret_group = (gid_t)number;
-    else
-        return error_set(err, ERROR_INVALID, "this machine has no group %.100s", name);
-    return 0;
-}
-
-static int add_groups(struct access *access, const struct access_rule *rule, enum access_role role,
-                      struct error *err)
+/* Each group that cannot be found is told; its members have no role by it. */
+static void add_groups(struct access *access, const struct access_rule *rule, enum access_role role,
+                       const struct access_troubles *troubles)
 {
     const char *rest = rule->groups;
     const char *item;
@@ -73,52 +47,58 @@ static int add_groups(struct access *access, const struct access_rule *rule, enu
     access->group_names[role] = mem_copy_chars(rule->groups);
     while (text_items_next(&rest, &item, &length)) {
         owned(chars) char *name = text_format("%.*s", (int)length, item);
+        struct error err = { 0 };
         gid_t group;
 
-        if (access_find_group(name, &group, err) < 0)
-            return error_context(err, "access.%s.groups", rule->name);
-        *array_add(&access->groups) = (struct group_role){ group, role };
+        if (names_group(name, &group, &err) == 0) {
+            *array_add(&access->groups) = (struct group_role){ group, role };
+        } else {
+            error_context(&err, "access.%s.groups", rule->name);
+            troubles->tell(troubles->context, ACCESS_GROUPS, &err);
+        }
     }
-    return 0;
 }
 
-static int read_keys(struct access *access, const struct access_tokens *tokens, struct error *err)
+static void read_keys(struct access *access, const struct access_tokens *tokens,
+                      const struct access_troubles *troubles)
 {
-    owned(text) struct text *text = trust_read(tokens->keys, WEB_KEYS_SIZE_MOST, err);
+    struct error err = { 0 };
+    owned(text) struct text *text = trust_read(tokens->keys, WEB_KEYS_SIZE_MOST, &err);
 
-    if (!text)
-        return error_context(err, "tokens.keys");
-    access->keys = web_keys_parse(text->chars, text->length, tokens->keys, err);
-    if (!access->keys)
-        return error_context(err, "tokens.keys");
+    if (text)
+        access->keys = web_keys_parse(text->chars, text->length, tokens->keys, &err);
+    if (!access->keys) {
+        error_context(&err, "tokens.keys");
+        troubles->tell(troubles->context, ACCESS_TOKENS, &err);
+    }
     access->tokens = (struct access_tokens){ .issuer = mem_copy_chars(tokens->issuer),
                                              .audience = mem_copy_chars(tokens->audience),
                                              .person = mem_copy_chars(tokens->person) };
-    return 0;
 }
 
-static int add_rule(struct access *access, const struct access_rule *rule, struct error *err)
+static void add_rule(struct access *access, const struct access_rule *rule,
+                     const struct access_troubles *troubles)
 {
     enum access_role role = access_role_find(rule->name);
 
     require(role != ACCESS_NONE); /* the configuration was checked */
-    if (rule->groups && add_groups(access, rule, role, err) < 0)
-        return -1;
+    if (rule->groups)
+        add_groups(access, rule, role, troubles);
     access->certificate_names[role] = mem_copy_chars(rule->certificates);
     access->claims[role] = mem_copy_chars(rule->claims);
-    return 0;
 }
 
-struct access *access_new(const struct access_rules *rules, struct error *err)
+struct access *access_new(const struct access_rules *rules, const struct access_troubles *troubles)
 {
-    owned(access) struct access *access = mem_new(sizeof *access);
+    struct access *access = mem_new(sizeof *access);
 
+    access->names = names_new();
+    names_user(access->names, geteuid(), (struct wall_time){ 0 }, access->us, sizeof access->us);
     for (size_t i = 0; i < rules->count; i++)
-        if (add_rule(access, &rules->items[i], err) < 0)
-            return NULL;
-    if (rules->tokens && rules->tokens->issuer && read_keys(access, rules->tokens, err) < 0)
-        return NULL;
-    return steal(&access);
+        add_rule(access, &rules->items[i], troubles);
+    if (rules->tokens && rules->tokens->issuer)
+        read_keys(access, rules->tokens, troubles);
+    return access;
 }
 
 void access_free(struct access *access)
@@ -132,6 +112,7 @@ void access_free(struct access *access)
         mem_free(access->claims[i]);
     }
     web_keys_free(access->keys);
+    names_free(access->names);
     mem_free(access->tokens.issuer);
     mem_free(access->tokens.audience);
     mem_free(access->tokens.person);
@@ -156,22 +137,26 @@ static enum access_role role_on_socket(const struct access *access, const struct
 
 /* A person who works as another user is named as well.  An ordinary user's own login adds nothing.
  */
-static void name_on_socket(const struct http_call *call, char *out, size_t size)
+void access_name(const struct access *access, const struct http_call *call, struct wall_time now,
+                 struct person *person)
 {
     uid_t uid = http_call_peer(call).uid;
     uid_t login = uid;
     enum http_login is = http_call_login(call, &login);
+    size_t size = sizeof person->name;
     char user[NAME_SIZE];
     char other[NAME_SIZE];
 
-    name_user(uid, user, sizeof user);
+    if (person->door != DOOR_SOCKET)
+        return;
+    names_user(access->names, uid, now, user, sizeof user);
     if (is == LOGIN_KNOWN && login != uid) {
-        name_user(login, other, sizeof other);
-        text_print(out, size, "%s (login %s)", user, other);
+        names_user(access->names, login, now, other, sizeof other);
+        text_print(person->name, size, "%s (login %s)", user, other);
     } else if (is == LOGIN_UNKNOWN && uid == 0) {
-        text_print(out, size, "%s (login unknown)", user);
+        text_print(person->name, size, "%s (login unknown)", user);
     } else {
-        text_copy(out, size, user);
+        text_copy(person->name, size, user);
     }
 }
 
@@ -264,7 +249,9 @@ static int see_token(const struct access *access, const char *token, struct wall
     const char *name;
 
     if (!access->keys)
-        return error_set(err, ERROR_DENIED, "this service reads no tokens");
+        return error_set(err, ERROR_DENIED,
+                         access->tokens.issuer ? "the service cannot read its issuer's keys now"
+                                               : "this service reads no tokens");
     claims = bearer_read(token, access->keys, &rules, now, err);
     if (!claims)
         return -1;
@@ -305,8 +292,8 @@ int access_see(const struct access *access, const struct http_call *call, struct
 
     if (http_call_peer(call).is_local) {
         person.role = role_on_socket(access, call);
-        name_on_socket(call, person.name, sizeof person.name);
         text_print(person.key, sizeof person.key, "uid %u", (unsigned)http_call_peer(call).uid);
+        text_copy(person.name, sizeof person.name, person.key);
     } else if (!http_call_peer(call).is_encrypted) {
         person.door = DOOR_METRICS;
         text_copy(person.name, sizeof person.name, "anyone");
@@ -321,8 +308,6 @@ int access_see(const struct access *access, const struct http_call *call, struct
 /* What gives the role: the groups of the least role that is enough and has some. */
 static char *way_to(const struct access *access, const struct person *person, enum access_role need)
 {
-    char us[NAME_SIZE];
-
     if (person->door == DOOR_TLS)
         return text_format("access.%s.%s in the service's configuration names the %s that have it",
                            access_role_name(need), person->has_token ? "claims" : "certificates",
@@ -333,10 +318,9 @@ static char *way_to(const struct access *access, const struct person *person, en
                                "GROUP %.40s, then log in again)",
                                access_role_name((enum access_role)role), access->group_names[role],
                                person->name);
-    name_user(geteuid(), us, sizeof us);
     return text_format("only root and the service's user %s have it, until access.%s.groups in the "
                        "configuration names a unix group",
-                       us, access_role_name(need));
+                       access->us, access_role_name(need));
 }
 
 int access_check(const struct access *access, const struct person *person, enum access_role need,

@@ -69,21 +69,29 @@ extern const struct error_cause access_not_allowed;
    not believed. */
 extern const struct error_cause access_not_known;
 
-/* Finds the groups of the rules, and reads the keys of tokens.  ERROR_INVALID: a group does not
-   exist, or the keys cannot be used. */
-struct access *access_new(const struct access_rules *rules, struct error *err)
-    __attribute__((warn_unused_result));
+/* What of the rules is not in force, and why. */
+enum access_part { ACCESS_GROUPS, ACCESS_TOKENS };
+struct access_troubles {
+    void (*tell)(void *context, enum access_part part, const struct error *err);
+    void *context;
+};
+
+/* Finds the groups of the rules, and reads the keys of tokens.  What cannot be found or read gives
+   no role to anyone, and is told. */
+struct access *access_new(const struct access_rules *rules, const struct access_troubles *troubles)
+    __attribute__((returns_nonnull, warn_unused_result));
 void access_free(struct access *access);
 
-/* The number of the group with this name, or that the name writes as a number.  ERROR_INVALID:
-   there is none. */
-int access_find_group(const char *name, gid_t *ret_group, struct error *err)
-    __attribute__((warn_unused_result));
-
-/* The person at the other end of the call at that time.  ERROR_DENIED with the cause
-   access_not_known: a person who shows nothing, or a token that is not believed. */
+/* The person at the other end of the call at that time.  On the socket the name is only the user's
+   number until access_name().  ERROR_DENIED with the cause access_not_known: a person who shows
+   nothing, an ended certificate, or a token that is not believed. */
 int access_see(const struct access *access, const struct http_call *call, struct wall_time now,
                struct person *ret_person, struct error *err) __attribute__((warn_unused_result));
+
+/* Completes the name.  It may ask a directory server, so call it for requests that are within their
+   rate. */
+void access_name(const struct access *access, const struct http_call *call, struct wall_time now,
+                 struct person *person);
 
 /* Whether the person may do what needs the role.  ERROR_DENIED with the cause access_not_allowed
    says who the person is, which role that is, and how to get the one that is needed. */

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/world/http_server.h"
 #include "broker/access/access.h"
+#include "broker/access/refusals.h"
 #include "broker/service/service.h"
 
 struct api;
@@ -20,6 +21,12 @@ struct api;
 struct api *api_new(struct service *service, const struct access *access, struct loop *loop)
     __attribute__((returns_nonnull, warn_unused_result));
 void api_free(struct api *api);
+
+/* Other rules from now on; borrowed. */
+void api_use(struct api *api, const struct access *access);
+
+/* How many requests it refused for that reason. */
+int64_t api_refused(const struct api *api, enum refusal_reason reason);
 
 /* Handler for http_server_new(); context is the struct api. */
 void api_handle(void *context, struct http_call *call);

@@ -17,6 +17,7 @@ struct api {
     struct service *service;
     const struct access *access;
     struct rates *rates;
+    struct refusals *refusals;
     struct loop *loop;
 };
 
@@ -121,22 +122,58 @@ static int check_rate(const struct api *api, const struct route *route, const st
     return -1;
 }
 
+/* person NULL: it is not known who asks. */
+static void note_refusal(const struct api *api, const struct http_call *call,
+                         const struct route *route, const struct person *person,
+                         const struct error *err)
+{
+    struct http_peer peer = http_call_peer(call);
+    struct refusal refusal = { .reason = REFUSAL_ORIGIN,
+                               .who = person ? person->key : peer.from,
+                               .by = person ? person->name : peer.from,
+                               .path = route ? route->path : "",
+                               .why = err->text };
+
+    if (err->cause == &access_not_known)
+        refusal.reason = REFUSAL_IDENTITY;
+    else if (err->cause == &access_not_allowed)
+        refusal.reason = REFUSAL_PERMISSION;
+    else if (err->kind == ERROR_THROTTLED)
+        refusal.reason = REFUSAL_RATE;
+    refusals_add(api->refusals, &refusal);
+}
+
+/* Who asks, and whether that person may.  The name of a user may be asked of a directory server,
+   so a flood is refused before that. */
+static int admit(const struct api *api, const struct route *route, const struct http_call *call,
+                 struct person *person, struct error *err)
+{
+    struct wall_time now = loop_wall(api->loop);
+    int result;
+
+    if (access_see(api->access, call, now, person, err) < 0) {
+        note_refusal(api, call, route, NULL, err);
+        return -1;
+    }
+    result = check_rate(api, route, person, err);
+    if (result == 0) {
+        access_name(api->access, call, now, person);
+        if (person->door != DOOR_METRICS)
+            result = access_check(api->access, person, route->role, err);
+    }
+    if (result < 0)
+        note_refusal(api, call, route, person, err);
+    return result;
+}
+
 static json_t *run_route(const struct api *api, const struct route *route, struct ask *ask,
                          struct http_call *call, struct error *err)
 {
     struct person person;
     owned(json) json_t *body = NULL;
 
-    if (access_see(api->access, call, loop_wall(api->loop), &person, err) < 0) {
-        log_info("request_refused", FIELD_TEXT("path", route->path), FIELD_TEXT("why", err->text));
+    if (admit(api, route, call, &person, err) < 0)
         return NULL;
-    }
-    if (check_rate(api, route, &person, err) < 0)
-        return NULL;
-    if (person.door != DOOR_METRICS && access_check(api->access, &person, route->role, err) < 0) {
-        log_info("request_refused", FIELD_TEXT("path", route->path), FIELD_TEXT("by", person.name));
-        return NULL;
-    }
     body = read_body(call, err);
     if (!body)
         return NULL;
@@ -275,6 +312,7 @@ static void handle(const struct api *api, struct http_call *call, bool is_now)
     if (route && is_hidden(call, route))
         route = NULL;
     if (check_origin(call, &err) < 0) {
+        note_refusal(api, call, route, NULL, &err);
         answer_error(call, &err);
     } else if (route && (is_now || !(route->flags & IS_KEPT))) {
         answer_route(api, route, &ask, call);
@@ -292,7 +330,7 @@ struct api *api_new(struct service *service, const struct access *access, struct
 {
     struct api *api = mem_new(sizeof *api);
 
-    *api = (struct api){ service, access, rates_new(), loop };
+    *api = (struct api){ service, access, rates_new(), refusals_new(loop), loop };
     return api;
 }
 
@@ -301,7 +339,18 @@ void api_free(struct api *api)
     if (!api)
         return;
     rates_free(api->rates);
+    refusals_free(api->refusals);
     mem_free(api);
+}
+
+void api_use(struct api *api, const struct access *access)
+{
+    api->access = access;
+}
+
+int64_t api_refused(const struct api *api, enum refusal_reason reason)
+{
+    return refusals_count(api->refusals, reason);
 }
 
 void api_handle(void *context, struct http_call *call)

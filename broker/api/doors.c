@@ -5,43 +5,129 @@
  */
 #include "broker/api/doors.h"
 
-#include "base/memory.h"
+#include "base/input/json.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "base/world/tls_identity.h"
+#include "broker/access/names.h"
 #include "broker/api/api.h"
+#include "broker/health/health.h"
 
+#include <inttypes.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+enum {
+    RETRY_LEAST_MS = 2 * SECOND_MS,
+    RETRY_MOST_MS = 5 * MINUTE_MS,
+    LOOK_MS = MINUTE_MS,
+    EXPIRES_SOON_MS = 14 * DAY_MS,
+};
+
+enum part { PART_GROUP, PART_ROLES, PART_METRICS, PART_TLS, PART_TOKENS, PARTS };
+
+static const struct {
+    const char *name;        /* of its setting */
+    const char *consequence; /* while it is closed */
+} parts[PARTS] = {
+    [PART_GROUP] = { "socket_group", "only root and the service's user may open the socket" },
+    [PART_ROLES] = { "access", "members of a group have no role by it" },
+    [PART_METRICS] = { "metrics_port", "the metrics port does not answer" },
+    [PART_TLS] = { "listen", "no request comes in over TLS" },
+    [PART_TOKENS] = { "tokens", "no token is believed" },
+};
+
+/* The files that may be renewed while the service runs, and what they looked like when they were
+   read. */
+enum file { FILE_CERTIFICATE, FILE_KEY, FILE_CLIENT_CA, FILE_TOKEN_KEYS, FILES };
+
+struct stamp {
+    dev_t device;
+    ino_t inode;
+    off_t size;
+    struct timespec changed;
+};
 
 struct doors {
     const struct config *config;
+    struct loop *loop;
+    struct service *service; /* NULL: they are closed */
     struct access *access;
     struct tls_identity *identity; /* NULL: no TLS */
     struct api *api;
     struct http_server *server; /* on this machine */
     struct http_server *remote; /* a server of its own, so that its connections count apart */
+    struct timer *timer;
+    int64_t wait_ms;
     int tls_port;
+    struct error closed[PARTS]; /* why; ERROR_NONE: it is open, or was not tried yet */
+    struct error refused;       /* why renewed files are not in use; ERROR_NONE: they are */
+    struct stamp stamps[FILES];
 };
 
-struct doors *doors_new(const struct config *config, struct error *err)
+static struct stamp stamp_of(const char *path)
+{
+    struct stat status;
+
+    if (!path || stat(path, &status) < 0)
+        return (struct stamp){ 0 };
+    return (struct stamp){ status.st_dev, status.st_ino, status.st_size, status.st_ctim };
+}
+
+static bool is_same(const struct stamp *one, const struct stamp *other)
+{
+    return one->device == other->device && one->inode == other->inode && one->size == other->size &&
+           one->changed.tv_sec == other->changed.tv_sec &&
+           one->changed.tv_nsec == other->changed.tv_nsec;
+}
+
+static void look_at_files(const struct config *config, struct stamp stamps[FILES])
+{
+    stamps[FILE_CERTIFICATE] = stamp_of(config->listen.certificate);
+    stamps[FILE_KEY] = stamp_of(config->listen.key);
+    stamps[FILE_CLIENT_CA] = stamp_of(config->listen.client_ca);
+    stamps[FILE_TOKEN_KEYS] = stamp_of(config->tokens.keys);
+}
+
+static void close_part(void *context, enum access_part part, const struct error *err)
+{
+    struct error *closed = context;
+
+    closed[part == ACCESS_GROUPS ? PART_ROLES : PART_TOKENS] = *err;
+}
+
+/* Its troubles come into closed[PART_ROLES] and closed[PART_TOKENS]. */
+static struct access *read_access(const struct config *config, struct error closed[PARTS])
+{
+    const struct access_rules rules = { config->access, config->access_count, &config->tokens };
+
+    closed[PART_ROLES] = closed[PART_TOKENS] = (struct error){ 0 };
+    return access_new(&rules, &(struct access_troubles){ close_part, closed });
+}
+
+static struct tls_identity *read_identity(const struct config *config, struct error *err)
 {
     const struct config_listen *listen = &config->listen;
-    const struct access_rules rules = { config->access, config->access_count, &config->tokens };
     /* With a token a client needs no certificate. */
     const struct tls_files files = { listen->certificate, listen->key, listen->client_ca,
                                      !config->tokens.issuer };
-    owned(doors) struct doors *doors = mem_new(sizeof *doors);
+    struct tls_identity *identity = tls_identity_read(&files, err);
+
+    if (!identity)
+        error_context(err, "listen");
+    return identity;
+}
+
+struct doors *doors_new(const struct config *config)
+{
+    struct doors *doors = mem_new(sizeof *doors);
 
     doors->config = config;
-    doors->access = access_new(&rules, err);
-    if (!doors->access)
-        return NULL;
-    if (listen->address) {
-        doors->identity = tls_identity_read(&files, err);
-        if (!doors->identity) {
-            error_context(err, "listen");
-            return NULL;
-        }
-    }
-    return steal(&doors);
+    look_at_files(config, doors->stamps); /* first: what changes meanwhile is read again */
+    doors->access = read_access(config, doors->closed);
+    if (config->listen.address)
+        doors->identity = read_identity(config, &doors->closed[PART_TLS]);
+    return doors;
 }
 
 /* The socket's group may open it. */
@@ -51,9 +137,9 @@ static int give_socket(const struct config *config, struct error *err)
 
     if (!config->socket_group)
         return 0;
-    if (access_find_group(config->socket_group, &group, err) < 0)
+    if (names_group(config->socket_group, &group, err) < 0)
         return error_context(err, "socket_group");
-    if (chown(config->socket, (uid_t)-1, group) < 0)
+    if (chown(config->socket, (uid_t)-1, group) < 0 || chmod(config->socket, 0660) < 0)
         return error_errno(err, ERROR_DENIED,
                            "cannot give %s to the group %s: the service's user must be its member",
                            config->socket, config->socket_group);
@@ -70,35 +156,277 @@ static int listen_for_metrics(struct doors *doors, struct error *err)
     return error_context(err, "metrics_port %d", port);
 }
 
-static int listen_for_remote(struct doors *doors, struct loop *loop, struct error *err)
+static int listen_for_remote(struct doors *doors, struct error *err)
 {
-    if (!doors->identity)
+    if (!doors->config->listen.address)
         return 0;
-    doors->remote = http_server_new_tls(loop, doors->identity, api_handle, doors->api);
+    if (!doors->identity)
+        doors->identity = read_identity(doors->config, err);
+    if (!doors->identity)
+        return -1;
+    if (!doors->remote)
+        doors->remote = http_server_new_tls(doors->loop, doors->identity, api_handle, doors->api);
     if (http_server_listen_tls(doors->remote, doors->config->listen.address, &doors->tls_port,
                                err) == 0)
         return 0;
     return error_context(err, "listen.address");
 }
 
+/* Tries a part, and logs when its state changes. */
+static void try_part(struct doors *doors, enum part part, int result, const struct error *err)
+{
+    struct error *closed = &doors->closed[part];
+
+    if (result == 0 && closed->kind != ERROR_NONE)
+        log_info("door_opened", FIELD_TEXT("door", parts[part].name));
+    *closed = result == 0 ? (struct error){ 0 } : *err;
+}
+
+static void replace_access(struct doors *doors, struct access *access)
+{
+    api_use(doors->api, access);
+    access_free(doors->access);
+    doors->access = access;
+}
+
+static bool is_any_closed(const struct doors *doors)
+{
+    for (int part = 0; part < PARTS; part++)
+        if (doors->closed[part].kind != ERROR_NONE)
+            return true;
+    return doors->refused.kind != ERROR_NONE;
+}
+
+/* Opens what is closed, as far as that is possible now. */
+static void mend(struct doors *doors)
+{
+    const struct error *closed = doors->closed;
+    struct error err = { 0 };
+
+    if (closed[PART_GROUP].kind != ERROR_NONE)
+        try_part(doors, PART_GROUP, give_socket(doors->config, &err), &err);
+    if (closed[PART_METRICS].kind != ERROR_NONE)
+        try_part(doors, PART_METRICS, listen_for_metrics(doors, &err), &err);
+    if (closed[PART_TLS].kind != ERROR_NONE)
+        try_part(doors, PART_TLS, listen_for_remote(doors, &err), &err);
+    if (closed[PART_ROLES].kind != ERROR_NONE || closed[PART_TOKENS].kind != ERROR_NONE) {
+        struct error now[PARTS] = { 0 };
+
+        replace_access(doors, read_access(doors->config, now));
+        try_part(doors, PART_ROLES, now[PART_ROLES].kind == ERROR_NONE ? 0 : -1, &now[PART_ROLES]);
+        try_part(doors, PART_TOKENS, now[PART_TOKENS].kind == ERROR_NONE ? 0 : -1,
+                 &now[PART_TOKENS]);
+    }
+}
+
+static int renew_identity(struct doors *doors, struct error *err)
+{
+    struct tls_identity *next = doors->identity ? read_identity(doors->config, err) : NULL;
+    char end[WALL_TEXT_SIZE];
+
+    if (!next)
+        return doors->identity ? -1 : 0;
+    if (doors->remote)
+        http_server_renew(doors->remote, next);
+    tls_identity_free(doors->identity);
+    doors->identity = next;
+    log_info("certificate_renewed", FIELD_TEXT("file", doors->config->listen.certificate),
+             FIELD_TEXT("ends", wall_format(tls_identity_ends(next), end)));
+    return 0;
+}
+
+static int renew_keys(struct doors *doors, struct error *err)
+{
+    struct error now[PARTS] = { 0 };
+    owned(access) struct access *next = read_access(doors->config, now);
+
+    if (now[PART_TOKENS].kind != ERROR_NONE) {
+        *err = now[PART_TOKENS];
+        return -1;
+    }
+    if (now[PART_ROLES].kind == ERROR_NONE)
+        replace_access(doors, steal(&next));
+    return 0;
+}
+
+/* Reads files again that have changed.  Files that do not fit are not in use, and are read again
+   until they do: they may be half written. */
+static void renew(struct doors *doors)
+{
+    struct stamp stamps[FILES];
+    struct error err = { 0 };
+    bool is_right = true;
+    bool has_changed[FILES];
+
+    look_at_files(doors->config, stamps);
+    for (int i = 0; i < FILES; i++)
+        has_changed[i] = !is_same(&stamps[i], &doors->stamps[i]);
+    if (has_changed[FILE_CERTIFICATE] || has_changed[FILE_KEY] || has_changed[FILE_CLIENT_CA])
+        is_right = renew_identity(doors, &err) == 0;
+    if (is_right && has_changed[FILE_TOKEN_KEYS])
+        is_right = renew_keys(doors, &err) == 0;
+    doors->refused = err;
+    if (is_right)
+        memcpy(doors->stamps, stamps, sizeof stamps);
+}
+
+static void wait(struct doors *doors)
+{
+    if (!is_any_closed(doors)) {
+        doors->wait_ms = 0;
+        timer_set(doors->timer, LOOK_MS);
+        return;
+    }
+    doors->wait_ms = doors->wait_ms == 0 ? RETRY_LEAST_MS : 2 * doors->wait_ms;
+    if (doors->wait_ms > RETRY_MOST_MS)
+        doors->wait_ms = RETRY_MOST_MS;
+    timer_set(doors->timer, doors->wait_ms);
+}
+
+static void on_timer(void *context)
+{
+    struct doors *doors = context;
+
+    mend(doors);
+    renew(doors);
+    wait(doors);
+}
+
+static void look_at_certificate(const struct doors *doors, struct health *health)
+{
+    struct condition condition = { .kind = CONDITION_CERTIFICATE_EXPIRES,
+                                   .what = doors->config->listen.certificate };
+    int64_t now_ms = loop_wall(doors->loop).ms;
+    struct wall_time end = doors->identity ? tls_identity_ends(doors->identity)
+                                           : (struct wall_time){ INT64_MAX };
+    char text[WALL_TEXT_SIZE];
+
+    if (end.ms <= now_ms) {
+        condition.kind = CONDITION_CERTIFICATE_EXPIRED;
+        condition.since = end;
+        health_add(health, &condition,
+                   text_format("the certificate in %s ended at %s: clients refuse it",
+                               condition.what, wall_format(end, text)));
+    } else if (end.ms - now_ms < EXPIRES_SOON_MS) {
+        health_add(health, &condition,
+                   text_format("the certificate in %s ends at %s", condition.what,
+                               wall_format(end, text)));
+    }
+}
+
+static void look(void *context, struct health *health)
+{
+    const struct doors *doors = context;
+
+    for (int part = 0; part < PARTS; part++) {
+        const struct condition condition = { .kind = CONDITION_DOOR_CLOSED,
+                                             .what = parts[part].name };
+
+        if (doors->closed[part].kind != ERROR_NONE)
+            health_add(health, &condition,
+                       text_format("%s: %s", parts[part].consequence, doors->closed[part].text));
+    }
+    if (doors->refused.kind != ERROR_NONE) {
+        const struct condition condition = { .kind = CONDITION_CERTIFICATE_REFUSED };
+
+        health_add(health, &condition,
+                   text_format("changed files are not in use: %s", doors->refused.text));
+    }
+    look_at_certificate(doors, health);
+}
+
+static json_t *describe_refused(const struct doors *doors)
+{
+    const struct http_server *servers[] = { doors->server, doors->remote };
+    json_t *rows = json_array();
+
+    for (int i = 0; i < REFUSAL_REASONS; i++)
+        json_array_append_new(
+            rows, json_make("{ss sI}", "reason", refusal_reason_name((enum refusal_reason)i),
+                            "count", (json_int_t)api_refused(doors->api, (enum refusal_reason)i)));
+    for (int i = 0; i < HTTP_REFUSALS; i++) {
+        json_int_t count = 0;
+
+        for (size_t k = 0; k < COUNT_OF(servers); k++)
+            if (servers[k])
+                count += http_server_refused(servers[k], (enum http_refusal)i);
+        json_array_append_new(rows,
+                              json_make("{ss sI}", "reason",
+                                        http_refusal_name((enum http_refusal)i), "count", count));
+    }
+    return rows;
+}
+
+static void describe(void *context, json_t *status)
+{
+    const struct doors *doors = context;
+    const struct config *config = doors->config;
+    char end[WALL_TEXT_SIZE];
+    json_t *rows = json_make("[{ss sb}]", "door", "socket", "is_open", 1);
+
+    if (config->metrics_port > 0)
+        json_array_append_new(rows,
+                              json_make("{ss sb}", "door", parts[PART_METRICS].name, "is_open",
+                                        doors->closed[PART_METRICS].kind == ERROR_NONE));
+    if (config->listen.address)
+        json_array_append_new(
+            rows, json_make("{ss sb ss*}", "door", parts[PART_TLS].name, "is_open",
+                            doors->tls_port > 0, "certificate_ends",
+                            doors->identity ? wall_format(tls_identity_ends(doors->identity), end)
+                                            : NULL));
+    json_object_set_new(status, "doors", rows);
+    json_object_set_new(status, "refused", describe_refused(doors));
+}
+
 int doors_open(struct doors *doors, struct loop *loop, struct service *service, struct error *err)
 {
     const struct config *config = doors->config;
+    struct error why = { 0 };
 
     require(!doors->server);
+    doors->loop = loop;
+    doors->service = service;
     api_free(doors->api);
     doors->api = api_new(service, doors->access, loop);
     doors->server = http_server_new(loop, api_handle, doors->api);
-    if (http_server_listen_unix(doors->server, config->socket, 0660, err) < 0 ||
-        give_socket(config, err) < 0 || listen_for_metrics(doors, err) < 0)
+    /* Until it has its group, it is the service's user's alone. */
+    if (http_server_listen_unix(doors->server, config->socket, config->socket_group ? 0600 : 0660,
+                                err) < 0)
         return -1;
-    return listen_for_remote(doors, loop, err);
+    try_part(doors, PART_GROUP, give_socket(config, &why), &why);
+    try_part(doors, PART_METRICS, listen_for_metrics(doors, &why), &why);
+    try_part(doors, PART_TLS, listen_for_remote(doors, &why), &why);
+    service_set_face(service, &(struct service_face){ look, describe, doors });
+    doors->timer = timer_new(loop, on_timer, doors);
+    wait(doors);
+    return 0;
+}
+
+int doors_lose(const struct doors *doors, const struct doors *next, struct error *err)
+{
+    for (int part = 0; part < PARTS; part++)
+        if (next->closed[part].kind != ERROR_NONE && doors->closed[part].kind == ERROR_NONE) {
+            *err = next->closed[part];
+            return -1;
+        }
+    return 0;
+}
+
+void doors_tell(const struct doors *doors, doors_told_fn told, void *context)
+{
+    for (int part = 0; part < PARTS; part++)
+        if (doors->closed[part].kind != ERROR_NONE)
+            told(context, parts[part].name, &doors->closed[part]);
 }
 
 void doors_close(struct doors *doors)
 {
     if (!doors)
         return;
+    if (doors->service)
+        service_set_face(doors->service, &(struct service_face){ 0 });
+    doors->service = NULL;
+    timer_free(steal(&doors->timer));
     http_server_free(steal(&doors->remote));
     http_server_free(steal(&doors->server));
     doors->tls_port = 0;

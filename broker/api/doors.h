@@ -1,10 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Where the service is asked: the unix socket, the metrics port, and TCP with TLS.
+ * Where the service is asked: the unix socket, the metrics port, and TCP with TLS; and what its
+ * rules about persons need: unix groups and the keys of tokens.
  *
- * What the configuration's files and groups say is read in doors_new(), before a running service is
- * closed for a new configuration.  So a certificate that does not fit ends no service.
+ * The unix socket must open.  Each other part may fail, for example because an address is not there
+ * yet, a file is missing, or a directory server does not answer.  Then the service runs without
+ * it, a condition says which part that is and why, and it is tried again: after 2 s, then after
+ * twice the time, up to 5 minutes.  While all is open, the files of the certificate and the keys of
+ * tokens are looked at every minute; what has changed is read again.
  */
 #pragma once
 
@@ -15,12 +19,21 @@
 struct doors;
 
 /* Reads certificates and rules; nothing is open yet.  Borrows the configuration. */
-struct doors *doors_new(const struct config *config, struct error *err)
-    __attribute__((warn_unused_result));
+struct doors *doors_new(const struct config *config)
+    __attribute__((returns_nonnull, warn_unused_result));
 
-/* Begins to answer for this service, which it borrows. */
+/* Begins to answer for this service, which it borrows.  -1: the unix socket cannot be opened. */
 int doors_open(struct doors *doors, struct loop *loop, struct service *service, struct error *err)
     __attribute__((warn_unused_result));
+
+/* -1 and the reason if a part is closed in `next` that is not in `doors`.  Both may be asked before
+   they are opened and after they were closed; a part that was not tried yet counts as open. */
+int doors_lose(const struct doors *doors, const struct doors *next, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Tells each part that is closed: "listen", "access", ...  For `validate`, which opens nothing. */
+typedef void (*doors_told_fn)(void *context, const char *part, const struct error *err);
+void doors_tell(const struct doors *doors, doors_told_fn told, void *context);
 
 /* Ends all calls.  Before the service is closed. */
 void doors_close(struct doors *doors);

@@ -36,6 +36,9 @@ static const struct family {
     { "health_severity", GAUGE, "", "", "severity", "0 all is well, 1 note, 2 warning, 3 critical" },
     { "conditions", GAUGE, "condition_counts", "id,severity", "count", "Problems that hold now, by kind" },
     { "broken", GAUGE, "", "", "is_broken", "1 after the journal failed: the service changes nothing" },
+    { "door_open", GAUGE, "doors", "door", "is_open", "1 while the service answers there; 0: a condition says why not" },
+    { "certificate_end_timestamp_seconds", GAUGE, "doors", "door", "certificate_ends", "When the first certificate ends that the service shows there" },
+    { "refused", COUNTER, "refused", "reason", "count", "Requests and connections that were refused, since the service's doors were opened" },
 
     { "window_info", GAUGE, "", "window,next=next_window", "", "1; the window in force and the one that follows" },
     { "window_end_timestamp_seconds", GAUGE, "", "", "window_until", "When the window in force ends" },
@@ -67,8 +70,8 @@ static const struct family {
     { "replicas_target", GAUGE, "workloads", "workload,cluster", "wanted_replicas", "Replicas that the schedule in force wants" },
     { "quota_gpus", GAUGE, "quotas", "quota,cluster", "gpus", "GPUs of a Kueue quota that sluice sets" },
     { "quota_gpus_target", GAUGE, "quotas", "quota,cluster", "wanted_gpus", "GPUs that sluice wants the quota to have" },
-    { "freeze", GAUGE, "overrides.freezes", "cluster", "", "1; scheduled moves of the cluster are frozen" },
-    { "reclaims", GAUGE, "overrides.reclaims", "pool", "", "Emergency reclaims in force" },
+    { "freeze", GAUGE, "overrides/freezes", "cluster", "", "1; scheduled moves of the cluster are frozen" },
+    { "reclaims", GAUGE, "overrides/reclaims", "pool", "", "Emergency reclaims in force" },
 };
 /* clang-format on */
 

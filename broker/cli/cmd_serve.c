@@ -8,11 +8,14 @@
 #include "base/text.h"
 #include "base/world/supervisor.h"
 #include "base/world/world.h"
+#include "broker/access/names.h"
 #include "broker/api/doors.h"
 #include "broker/journal/journal.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
 
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const struct command_option serve_options[] = {
@@ -52,6 +55,33 @@ static void close_stack(struct stack *stack)
         close(stack->lock);
 }
 
+/* As root the service would leave a lock and a journal that the unit's user cannot write. */
+static int check_user(const struct config *config, struct error *err)
+{
+    const char *slash = strrchr(config->journal, '/');
+    owned(chars) char *folder = slash ? text_format("%.*s/", (int)(slash - config->journal),
+                                                    config->journal)
+                                      : mem_copy_chars(".");
+    const char *const paths[] = { config->journal, folder };
+    owned(names) struct names *names = names_new();
+    struct stat status;
+    char user[64];
+
+    if (geteuid() != 0 || text_equal(config->journal, ":memory:"))
+        return 0;
+    for (size_t i = 0; i < COUNT_OF(paths); i++) {
+        if (stat(paths[i], &status) < 0 || status.st_uid == 0)
+            continue;
+        names_user(names, status.st_uid, (struct wall_time){ 0 }, user, sizeof user);
+        return error_set(err, ERROR_DENIED,
+                         "%s belongs to user %s, and you are root: what root writes there, that "
+                         "user's service cannot open. Run this as that user (sudo -u %s), or start "
+                         "its unit (systemctl start sluice)",
+                         paths[i], user, user);
+    }
+    return 0;
+}
+
 /* One broker per journal: a second one is refused before it touches anything. */
 static int lock_journal(struct stack *stack, const struct config *config, struct error *err)
 {
@@ -84,10 +114,10 @@ static int build(struct stack *stack, const struct config *config, struct error 
 {
     struct world *world = &stack->world;
 
-    if (config_check_files(config, warn_of_file, NULL, err) < 0)
+    if (check_user(config, err) < 0 || config_check_files(config, warn_of_file, NULL, err) < 0)
         return -1;
-    stack->doors = doors_new(config, err);
-    if (!stack->doors || lock_journal(stack, config, err) < 0)
+    stack->doors = doors_new(config);
+    if (lock_journal(stack, config, err) < 0)
         return -1;
     random_seed_system(&stack->random);
     world->random = &stack->random;
@@ -112,8 +142,8 @@ static bool may_become(const struct stack *stack, const struct config *next,
     if (!next || config_check_files(next, warn_of_file, NULL, err) < 0 ||
         service_may_become(stack->service, next, err) < 0)
         return false;
-    *ret_doors = doors_new(next, err);
-    return *ret_doors != NULL;
+    *ret_doors = doors_new(next);
+    return doors_lose(stack->doors, *ret_doors, err) == 0;
 }
 
 /* Tries the new configuration, and goes back to the old one if it cannot be opened.  Takes both
@@ -124,7 +154,8 @@ static bool change(struct stack *stack, struct config **next, struct doors **doo
     struct error worse = { 0 };
 
     close_service(stack);
-    if (open_service(stack, *next, *doors, err) == 0) {
+    if (open_service(stack, *next, *doors, err) == 0 &&
+        doors_lose(stack->doors, *doors, err) == 0) {
         doors_free(stack->doors);
         config_free(stack->config);
         stack->doors = steal(doors);

@@ -11,6 +11,7 @@
 #include "base/timestamp.h"
 #include "base/world/loop.h"
 #include "base/world/world.h"
+#include "broker/api/doors.h"
 #include "broker/config/config.h"
 #include "broker/doctor/examination.h"
 #include "broker/fleet/fleet.h"
@@ -33,6 +34,7 @@ enum { LIVE_MS = 5 * SECOND_MS };
 
 struct validation {
     const struct config *config; /* NULL: schedules are checked for themselves */
+    const char *path;            /* of the configuration that is looked at */
     json_t *files;
     json_t *warnings;
     json_t *findings; /* of --live */
@@ -93,6 +95,24 @@ static void validate_access(struct validation *validation, const struct config *
     loop_free(world.loop);
 }
 
+static void add_closed(void *context, const char *part, const struct error *err)
+{
+    struct validation *validation = context;
+    owned(chars) char *text = text_format(
+        "%s (the service would start without `%s`, and try again)", err->text, part);
+
+    add_warning(validation, validation->path, text);
+}
+
+/* What of `listen`, `access` and `tokens` this machine does not have.  The service's machine may
+   have it, so it is no mistake. */
+static void warn_of_doors(struct validation *validation, const struct config *config)
+{
+    owned(doors) struct doors *doors = doors_new(config);
+
+    doors_tell(doors, add_closed, validation);
+}
+
 /* These are no mistakes, but no plan can be made from the file alone. */
 static void warn_of_lengths(struct validation *validation, const struct config *config)
 {
@@ -135,8 +155,11 @@ static struct config *validate_config(struct validation *validation, const char 
     if (config)
         warn_of_lengths(validation, config);
     add_result(validation, path, "config", &err);
-    if (config && !validation->is_offline)
+    validation->path = path;
+    if (config && !validation->is_offline) {
         validate_access(validation, config);
+        warn_of_doors(validation, config);
+    }
     if (config && validation->is_live)
         validate_live(validation, config);
     return steal(&config);

@@ -5,6 +5,7 @@
  * service, which looks when it starts.
  */
 #include "base/text_items.h"
+#include "base/world/http_server.h"
 #include "broker/config/config_tables.h"
 
 #include <string.h>
@@ -47,12 +48,15 @@ static int check_doors(const struct config *config, struct error *err)
     const struct yaml_node *root = yaml_root(config->document);
     const struct yaml_node *listen = yaml_get(root, "listen");
     const struct yaml_node *tokens = yaml_get(root, "tokens");
+    struct error why = { 0 };
 
     if ((listen && config_refuse_empty(listen, err) < 0) ||
         (tokens && config_refuse_empty(tokens, err) < 0))
         return -1;
     if (tokens && !listen)
         return yaml_error(err, tokens, "tokens are read over TLS alone: set `listen` as well");
+    if (listen && http_server_check_address(config->listen.address, &why) < 0)
+        return yaml_error(err, yaml_get(listen, "address"), "%s", why.text);
     if (listen && !tokens && !config->listen.client_ca)
         return yaml_error(err, listen, "needs `client_ca`, or `tokens` beside it");
     return 0;

@@ -157,7 +157,8 @@ static const struct setting token_settings[] = {
     { "audience", SETTING_TEXT, offsetof(struct access_tokens, audience), NULL, 0, 0,
       "the claim `aud` of tokens for this service, or one item of it" },
     { "keys", SETTING_PATH, offsetof(struct access_tokens, keys), NULL, 0, 0,
-      "JSON file: the issuer's public keys (JWKS), for RS256 and ES256. Read again on SIGHUP" },
+      "JSON file: the issuer's public keys (JWKS), for RS256 and ES256. Read again when it "
+      "changes" },
     { "person", SETTING_TEXT, offsetof(struct access_tokens, person), "sub", 0, 0,
       "the claim that names the person in events" },
 };

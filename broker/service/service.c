@@ -180,6 +180,11 @@ void service_after(struct service *service, journal_after_fn fn, void *context)
     journal_after(service->world->journal, fn, context);
 }
 
+void service_set_face(struct service *service, const struct service_face *face)
+{
+    service->face = *face;
+}
+
 bool service_is_broken(const struct service *service)
 {
     return service->runner->is_broken;

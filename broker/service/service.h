@@ -39,6 +39,16 @@ int service_may_become(const struct service *service, const struct config *next,
    not used; the status shows it until a later configuration is used. */
 void service_note_reload(struct service *service, const struct error *refusal);
 
+/* What the status and the conditions say of that which the service does not know: where it is
+   asked.  Any member may be NULL. */
+struct health;
+struct service_face {
+    void (*look)(void *context, struct health *health); /* adds conditions */
+    void (*describe)(void *context, json_t *status);    /* adds members */
+    void *context;
+};
+void service_set_face(struct service *service, const struct service_face *face);
+
 /* Whether the journal failed and the process should end. */
 bool service_is_broken(const struct service *service);
 

@@ -63,6 +63,7 @@ struct service {
     struct losses losses;
     struct unreadable unreadable;
     struct health *health; /* of the last look */
+    struct service_face face;
     struct timer *timer;
     int64_t started_ms; /* loop time */
     bool has_turned;    /* at least once */

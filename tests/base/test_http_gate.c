@@ -20,19 +20,19 @@ static int taken(struct http_gate *gate, const char *from, int count, int64_t no
     int done = 0;
 
     for (int i = 0; i < count; i++)
-        done += gate_takes_handshake(gate, from, now_ms);
+        done += http_gate_takes_handshake(gate, from, now_ms);
     return done;
 }
 
 static void one_address_leaves_room_for_another(void **state)
 {
-    owned(http_gate) struct http_gate *gate = gate_new();
+    owned(http_gate) struct http_gate *gate = http_gate_new();
 
     (void)state;
     assert_int_equal(taken(gate, "10.0.0.1", 1000, START_MS), 40);
     assert_int_equal(taken(gate, "10.0.0.2", 1000, START_MS), 10); /* of 50 for all */
-    assert_int_equal(gate_refused(gate, HTTP_REFUSED_ADDRESS_HANDSHAKES), 960);
-    assert_int_equal(gate_refused(gate, HTTP_REFUSED_HANDSHAKES), 990);
+    assert_int_equal(http_gate_refused(gate, HTTP_REFUSED_ADDRESS_HANDSHAKES), 960);
+    assert_int_equal(http_gate_refused(gate, HTTP_REFUSED_HANDSHAKES), 990);
     assert_int_equal(taken(gate, "10.0.0.1", 5, START_MS + 99), 0);
     assert_int_equal(taken(gate, "10.0.0.1", 5, START_MS + 100), 1);
     assert_int_equal(taken(gate, "10.0.0.2", 9, START_MS + 100), 4);
@@ -42,7 +42,7 @@ static void one_address_leaves_room_for_another(void **state)
 /* A flood from many addresses: what is remembered of it is bounded, and forgotten. */
 static void many_addresses_share_what_all_have(void **state)
 {
-    owned(http_gate) struct http_gate *gate = gate_new();
+    owned(http_gate) struct http_gate *gate = http_gate_new();
     int done = 0;
 
     (void)state;
@@ -50,11 +50,11 @@ static void many_addresses_share_what_all_have(void **state)
         char from[PEER_FROM_SIZE];
 
         text_print(from, sizeof from, "10.%d.%d.%d", i >> 16, i >> 8 & 255, i & 255);
-        done += gate_takes_handshake(gate, from, START_MS + i / 100);
+        done += http_gate_takes_handshake(gate, from, START_MS + i / 100);
     }
     assert_in_range(done, 99, 101); /* 50 and 50 in the second that it lasted */
-    assert_in_range(gate_addresses(gate), 1, 512);
-    assert_true(gate_takes_handshake(gate, "::/64", START_MS + MINUTE_MS));
+    assert_in_range(http_gate_addresses(gate), 1, 512);
+    assert_true(http_gate_takes_handshake(gate, "::/64", START_MS + MINUTE_MS));
 }
 
 static struct text *lines;
@@ -67,16 +67,16 @@ static void keep_line(void *context, const char *line)
 
 static void the_log_counts_what_it_leaves_out(void **state)
 {
-    owned(http_gate) struct http_gate *gate = gate_new();
+    owned(http_gate) struct http_gate *gate = http_gate_new();
 
     (void)state;
     lines = text_new(TEXT_UNBOUNDED);
     log_set_sink(keep_line, NULL);
-    gate_tell(gate, START_MS);
+    http_gate_tell(gate, START_MS);
     assert_string_equal(lines->chars, "");
     for (int second = 0; second < 21; second++) {
         taken(gate, "10.0.0.1", 140, START_MS + second * SECOND_MS);
-        gate_tell(gate, START_MS + second * SECOND_MS);
+        http_gate_tell(gate, START_MS + second * SECOND_MS);
     }
     log_set_sink(NULL, NULL);
     assert_string_equal(lines->chars, "connections_refused limit=address_handshakes count=100 "

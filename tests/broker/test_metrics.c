@@ -37,7 +37,12 @@ static const char facts[] =
     "  {\"from\": \"r\", \"to\": \"p\", \"step\": \"drain\"},"
     "  {\"from\": \"r\", \"to\": \"p\", \"step\": \"join\"},"
     "  {\"from\": \"r\", \"to\": \"p\", \"step\": \"drain\"}],"
-    " \"overrides\": {\"freezes\": [{\"cluster\": \"prod\"}], \"reclaims\": []}}";
+    " \"doors\": [{\"door\": \"socket\", \"is_open\": true},"
+    "  {\"door\": \"listen\", \"is_open\": false,"
+    "   \"certificate_ends\": \"2026-11-30T00:00:00Z\"}],"
+    " \"refused\": [{\"reason\": \"rate\", \"count\": 7}],"
+    " \"overrides\": {\"freezes\": [{\"cluster\": \"prod\"}],"
+    "  \"reclaims\": [{\"pool\": \"a\"}, {\"pool\": \"a\"}]}}";
 
 static char *print(enum metrics_form form)
 {
@@ -56,6 +61,8 @@ static void the_text_format_is_that_of_prometheus(void **state)
 
     (void)state;
     golden_check("golden/metrics/text.txt", text);
+    assert_non_null(strstr(text, "\nsluice_freeze{cluster=\"prod\"} 1\n"));
+    assert_non_null(strstr(text, "\nsluice_reclaims{pool=\"a\"} 2\n"));
 }
 
 static void openmetrics_names_counters_without_total_and_ends(void **state)

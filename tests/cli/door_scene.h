@@ -31,8 +31,8 @@ static inline void scene_open_doors(struct scene *scene)
 {
     struct error err = { 0 };
 
-    scene->doors = doors_new(scene->config, &err);
-    if (!scene->doors || doors_open(scene->doors, scene->loop, scene->service, &err) < 0)
+    scene->doors = doors_new(scene->config);
+    if (doors_open(scene->doors, scene->loop, scene->service, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(chmod(scene->config->socket, 0666), 0);
 }

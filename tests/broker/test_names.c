@@ -1,0 +1,158 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Names of users and groups behind a directory server that is slow, fails, or has large groups.
+ */
+#include "base/memory.h"
+#include "base/text.h"
+#include "broker/access/names.h"
+#include "tests/support/unit.h"
+
+#include <errno.h>
+
+static int asked;      /* questions so far */
+static int code;       /* of the next answers */
+static size_t needed;  /* a smaller buffer is ERANGE */
+static bool is_absent; /* there is no such name */
+
+static int answer(size_t size, bool *ret_found)
+{
+    asked++;
+    *ret_found = code == 0 && size >= needed && !is_absent;
+    return code != 0 ? code : size < needed ? ERANGE : 0;
+}
+
+static int find_user(uid_t uid, struct passwd *entry, char *buffer, size_t size,
+                     struct passwd **found)
+{
+    bool is_found;
+    int result = answer(size, &is_found);
+
+    if (is_found) {
+        text_print(buffer, size, "user%u-%d", (unsigned)uid, asked);
+        entry->pw_name = buffer;
+        *found = entry;
+    }
+    return result;
+}
+
+static int find_group(const char *name, struct group *entry, char *buffer, size_t size,
+                      struct group **found)
+{
+    bool is_found;
+    int result = answer(size, &is_found);
+
+    (void)name;
+    (void)buffer;
+    if (is_found) {
+        entry->gr_gid = 700;
+        *found = entry;
+    }
+    return result;
+}
+
+static int set_up(void **state)
+{
+    static const struct names_source source = { find_user, find_group };
+
+    (void)state;
+    asked = code = 0;
+    needed = 0;
+    is_absent = false;
+    names_set_source(&source);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    names_set_source(NULL);
+    return 0;
+}
+
+static void expect_user(struct names *names, uid_t uid, int64_t now_ms, const char *wanted)
+{
+    char name[40];
+
+    names_user(names, uid, (struct wall_time){ now_ms }, name, sizeof name);
+    assert_string_equal(name, wanted);
+}
+
+static void a_name_is_asked_for_once_a_minute(void **state)
+{
+    owned(names) struct names *names = names_new();
+
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        expect_user(names, 7, 5000 + i, "user7-1");
+    expect_user(names, 8, 5000, "user8-2");
+    expect_user(names, 7, 5000 + MINUTE_MS - 1, "user7-1");
+    expect_user(names, 7, 5000 + MINUTE_MS, "user7-3");
+    expect_user(names, 7, 1, "user7-4"); /* the clock was set back */
+    is_absent = true;
+    expect_user(names, 9, 5000, "uid 9");
+    expect_user(names, 9, 6000, "uid 9");
+    assert_int_equal(asked, 5);
+}
+
+static void what_is_kept_is_bounded(void **state)
+{
+    owned(names) struct names *names = names_new();
+    char name[40];
+
+    (void)state;
+    for (uid_t uid = 0; uid < 5000; uid++)
+        names_user(names, uid, (struct wall_time){ 1000 }, name, sizeof name);
+    names_user(names, 4999, (struct wall_time){ 1000 }, name, sizeof name);
+    assert_int_equal(asked, 5000);
+    names_user(names, 0, (struct wall_time){ 1000 }, name, sizeof name);
+    assert_int_equal(asked, 5001);
+}
+
+static void a_failed_question_is_no_absence(void **state)
+{
+    static const struct {
+        const char *name;
+        int code;
+        size_t needed;
+        bool is_absent;
+        int result;
+        enum error_kind kind;
+        gid_t group;
+    } rows[] = {
+        { "people", 0, 0, false, 0, ERROR_NONE, 700 },
+        { "people", 0, 1 << 20, false, 0, ERROR_NONE, 700 }, /* a group of many members */
+        { "people", 0, 0, true, -1, ERROR_INVALID, 0 },
+        { "people", EIO, 0, false, -1, ERROR_TRANSIENT, 0 },
+        { "people", ENOENT, 0, false, -1, ERROR_TRANSIENT, 0 }, /* glibc: a source is missing */
+        { "people", 0, SIZE_MAX, false, -1, ERROR_TRANSIENT, 0 },
+        { "61001", EIO, 0, false, 0, ERROR_NONE, 61001 },
+        { "61001", 0, 0, false, 0, ERROR_NONE, 61001 },
+        { "-1", 0, 0, true, -1, ERROR_INVALID, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct error err = { 0 };
+        gid_t group = 0;
+
+        code = rows[i].code;
+        needed = rows[i].needed;
+        is_absent = rows[i].is_absent;
+        assert_int_equal(names_group(rows[i].name, &group, &err), rows[i].result);
+        assert_int_equal(err.kind, rows[i].kind);
+        assert_int_equal(group, rows[i].group);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_name_is_asked_for_once_a_minute, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_kept_is_bounded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_failed_question_is_no_absence, set_up, tear_down),
+    };
+
+    mem_setup();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

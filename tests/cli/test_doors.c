@@ -1,0 +1,362 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A service whose doors cannot all be opened: it starts, a condition says which one is closed and
+ * why, and the door opens when that is mended.  And certificates that end, and are renewed.
+ */
+#include "broker/access/names.h"
+#include "tests/cli/door_scene.h"
+#include "tests/support/identity.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define TLS                                                                                        \
+    "listen: {address: '127.0.0.1:#', certificate: server.pem, key: server.key,"                   \
+    " client_ca: people.pem}\n"
+#define TOKENS "tokens: {issuer: https://login.example.com, audience: sluice, keys: keys.json}\n"
+
+static const char key_set[] = "{\"keys\":[{\"kty\":\"EC\",\"crv\":\"P-256\",\"kid\":\"a\","
+                              "\"x\":\"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU\","
+                              "\"y\":\"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0\"}]}";
+
+static int blocker = -1; /* holds the port */
+static int port;
+static bool has_group;
+static int group_code;
+static const char *where; /* the folder of the scene */
+
+static int no_user(uid_t uid, struct passwd *entry, char *buffer, size_t size,
+                   struct passwd **found)
+{
+    (void)uid;
+    (void)entry;
+    (void)buffer;
+    (void)size;
+    *found = NULL;
+    return 0;
+}
+
+static int find_group(const char *name, struct group *entry, char *buffer, size_t size,
+                      struct group **found)
+{
+    (void)buffer;
+    (void)size;
+    assert_string_equal(name, "people");
+    entry->gr_gid = getegid();
+    *found = has_group && group_code == 0 ? entry : NULL;
+    return group_code;
+}
+
+static void write_identity(const char *folder)
+{
+    struct identity own = identity_make("server", "IP:127.0.0.1", NULL);
+    owned(chars) char *key = test_folder_write(folder, "server.key", own.key_pem);
+
+    assert_int_equal(chmod(key, 0600), 0);
+    mem_free(test_folder_write(folder, "server.pem", own.certificate_pem));
+    mem_free(test_folder_write(folder, "people.pem", own.certificate_pem));
+    identity_clear(&own);
+}
+
+static void prepare(const char *folder)
+{
+    where = folder;
+    write_identity(folder);
+    mem_free(test_folder_write(folder, "keys.json", key_set));
+}
+
+static void rename_file(const char *from, const char *to)
+{
+    owned(chars) char *old = text_format("%s/%s", where, from);
+    owned(chars) char *new = text_format("%s/%s", where, to);
+
+    assert_int_equal(rename(old, new), 0);
+}
+
+static void take_port(void)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET };
+    socklen_t size = sizeof address;
+
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    blocker = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(blocker, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(blocker, 1), 0);
+    assert_int_equal(getsockname(blocker, (struct sockaddr *)&address, &size), 0);
+    port = ntohs(address.sin_port);
+}
+
+static void give_port(void)
+{
+    close(blocker);
+}
+
+static void without_certificate(const char *folder)
+{
+    prepare(folder);
+    rename_file("server.pem", "kept.pem");
+}
+
+static void with_certificate(void)
+{
+    rename_file("kept.pem", "server.pem");
+}
+
+static void without_keys(const char *folder)
+{
+    prepare(folder);
+    rename_file("keys.json", "kept.json");
+}
+
+static void with_keys(void)
+{
+    rename_file("kept.json", "keys.json");
+}
+
+static void with_group(void)
+{
+    has_group = true;
+}
+
+static void with_directory(void)
+{
+    group_code = 0;
+}
+
+static const struct {
+    const char *settings;
+    void (*prepare)(const char *folder);
+    int group_code;
+    const char *what, *says;
+    void (*mend)(void);
+} rows[] = {
+    { TLS, prepare, 0, "listen", "no request comes in over TLS: listen.address: cannot bind",
+      give_port },
+    { TLS, without_certificate, 0, "listen", "server.pem", with_certificate },
+    { "metrics_port: #\n", NULL, 0, "metrics_port", "the metrics port does not answer", give_port },
+    { "socket_group: people\n", NULL, 0, "socket_group",
+      "only root and the service's user may open the socket: socket_group: this machine has no "
+      "group people",
+      with_group },
+    { "access: {operator: {groups: people}}\n", NULL, 0, "access",
+      "access.operator.groups: this machine has no group people", with_group },
+    { "access: {operator: {groups: people}}\n", NULL, EIO, "access",
+      "cannot find out now whether this machine has a group people", with_directory },
+    { TLS TOKENS, without_keys, 0, "tokens", "no token is believed: tokens.keys: ", with_keys },
+};
+
+/* "#" stands for the port. */
+static char *settings_with(const char *settings, int number)
+{
+    struct text *out = text_new(TEXT_UNBOUNDED);
+
+    for (const char *at = settings; *at; at++)
+        if (*at == '#')
+            text_add(out, "%d", number);
+        else
+            text_add_bytes(out, at, 1);
+    return text_take(out);
+}
+
+/* "" when it does not hold. */
+static char *sentence_of(struct scene *scene, const char *id, const char *what)
+{
+    owned(json) json_t *status = service_status(scene->service);
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_at(status, "health/conditions"), i, row) {
+        if (text_equal(json_text_or(row, "id", ""), id) &&
+            (!what || text_equal(json_text_or(row, "what", ""), what)))
+            return mem_copy_chars(json_text_or(row, "text", ""));
+    }
+    return mem_copy_chars("");
+}
+
+static void expect_sentence(struct scene *scene, const char *id, const char *what, const char *says)
+{
+    owned(chars) char *text = sentence_of(scene, id, what);
+
+    if (says ? !strstr(text, says) : text[0] != '\0')
+        fail_msg("%s %s: \"%s\" is not \"%s\"", id, what ?: "", text, says ?: "");
+}
+
+static void run_for(struct scene *scene, int64_t duration_ms)
+{
+    loop_skip(scene->loop, duration_ms);
+    for (int i = 0; i < 5; i++)
+        loop_run_until(scene->loop, loop_now(scene->loop) + 1);
+}
+
+static void a_door_that_cannot_be_opened_is_tried_again(void **state)
+{
+    static const struct names_source source = { no_user, find_group };
+
+    (void)state;
+    names_set_source(&source);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(chars) char *settings = NULL;
+        bool needs_port = rows[i].mend == give_port;
+        struct scene scene;
+
+        port = 0;
+        if (needs_port)
+            take_port();
+        has_group = rows[i].group_code != 0;
+        group_code = rows[i].group_code;
+        settings = settings_with(rows[i].settings, port);
+        scene_begin_with(&scene, settings, rows[i].prepare);
+        expect_sentence(&scene, "door_closed", rows[i].what, rows[i].says);
+        run_for(&scene, 2 * SECOND_MS); /* tried again in vain */
+        expect_sentence(&scene, "door_closed", rows[i].what, rows[i].says);
+        rows[i].mend();
+        run_for(&scene, 4 * SECOND_MS);
+        expect_sentence(&scene, "door_closed", NULL, NULL);
+        if (strstr(settings, "listen"))
+            assert_int_not_equal(doors_tls_port(scene.doors), 0);
+        scene_end(&scene);
+    }
+    names_set_source(NULL);
+}
+
+static mode_t mode_of(const struct scene *scene)
+{
+    struct stat status;
+
+    assert_int_equal(stat(scene->config->socket, &status), 0);
+    return status.st_mode & 07777;
+}
+
+/* While the group is not known, no other group may open it. */
+static void a_socket_without_its_group_is_closed(void **state)
+{
+    static const struct names_source source = { no_user, find_group };
+    struct scene scene;
+    struct error err = { 0 };
+
+    (void)state;
+    names_set_source(&source);
+    has_group = false;
+    group_code = 0;
+    scene_begin(&scene, "socket_group: people\n");
+    doors_close(scene.doors);
+    assert_int_equal(doors_open(scene.doors, scene.loop, scene.service, &err), 0);
+    assert_int_equal(mode_of(&scene), 0600);
+    has_group = true;
+    run_for(&scene, 10 * SECOND_MS);
+    assert_int_equal(mode_of(&scene), 0660);
+    scene_end(&scene);
+    names_set_source(NULL);
+}
+
+/* A reload that would close a door is refused; what is closed already stops no reload. */
+static void a_reload_closes_no_door(void **state)
+{
+    owned(chars) char *settings = settings_with(TLS, 0);
+    owned(doors) struct doors *next = NULL;
+    owned(doors) struct doors *same = NULL;
+    struct scene scene;
+    struct error err = { 0 };
+
+    (void)state;
+    scene_begin_with(&scene, settings, prepare);
+    rename_file("server.pem", "kept.pem");
+    next = doors_new(scene.config);
+    assert_int_equal(doors_lose(scene.doors, next, &err), -1);
+    assert_true(text_starts_with(err.text, "listen: "));
+    same = doors_new(scene.config);
+    assert_int_equal(doors_lose(next, same, &err), 0);
+    scene_end(&scene);
+}
+
+static struct wall_time shown_end(struct scene *scene)
+{
+    owned(json) json_t *status = service_status(scene->service);
+    const json_t *row;
+    struct wall_time end = { 0 };
+    size_t i;
+
+    json_array_foreach(json_object_get(status, "doors"), i, row) {
+        if (text_equal(json_text_or(row, "door", ""), "listen"))
+            assert_int_equal(
+                wall_parse(json_text_or(row, "certificate_ends", ""), false, &end, NULL), 0);
+    }
+    return end;
+}
+
+/* Those of the test are good for an hour. */
+static void a_certificate_that_ends_is_told(void **state)
+{
+    owned(chars) char *settings = settings_with(TLS, 0);
+    struct scene scene;
+    int64_t end_ms;
+
+    (void)state;
+    scene_begin_with(&scene, settings, prepare);
+    end_ms = shown_end(&scene).ms;
+    assert_in_range(end_ms - loop_wall(scene.loop).ms, 50 * MINUTE_MS, 60 * MINUTE_MS);
+    expect_sentence(&scene, "certificate_expires", NULL, "server.pem ends at ");
+    expect_sentence(&scene, "certificate_expired", NULL, NULL);
+    loop_wall_move(scene.loop, end_ms - loop_wall(scene.loop).ms);
+    expect_sentence(&scene, "certificate_expires", NULL, NULL);
+    expect_sentence(&scene, "certificate_expired", NULL, "server.pem ended at ");
+    loop_wall_move(scene.loop, -15 * (int64_t)DAY_MS);
+    expect_sentence(&scene, "certificate_expires", NULL, NULL);
+    expect_sentence(&scene, "certificate_expired", NULL, NULL);
+    scene_end(&scene);
+}
+
+static int renewed_count;
+
+static void hear(void *context, const char *line)
+{
+    (void)context;
+    renewed_count += strstr(line, "certificate_renewed") != NULL;
+}
+
+/* The key does not fit yet: as when the two files are copied one after the other. */
+static void a_renewed_certificate_is_read_by_itself(void **state)
+{
+    owned(chars) char *settings = settings_with(TLS, 0);
+    struct scene scene;
+
+    (void)state;
+    scene_begin_with(&scene, settings, prepare);
+    renewed_count = 0;
+    log_setup(LOG_INFO, LOG_FORM_TEXT);
+    log_set_sink(hear, NULL);
+    rename_file("server.key", "old.key");
+    write_identity(where);
+    rename_file("server.key", "new.key");
+    rename_file("old.key", "server.key");
+    run_for(&scene, MINUTE_MS);
+    expect_sentence(&scene, "certificate_refused", NULL, "is not an unencrypted key of the cert");
+    assert_int_equal(renewed_count, 0);
+    rename_file("new.key", "server.key");
+    run_for(&scene, 10 * SECOND_MS);
+    expect_sentence(&scene, "certificate_refused", NULL, NULL);
+    assert_int_equal(renewed_count, 1);
+    run_for(&scene, 10 * MINUTE_MS);
+    assert_int_equal(renewed_count, 1);
+    log_set_sink(NULL, NULL);
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    scene_end(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_door_that_cannot_be_opened_is_tried_again),
+        cmocka_unit_test(a_socket_without_its_group_is_closed),
+        cmocka_unit_test(a_reload_closes_no_door),
+        cmocka_unit_test(a_certificate_that_ends_is_told),
+        cmocka_unit_test(a_renewed_certificate_is_read_by_itself),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

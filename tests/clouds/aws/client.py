@@ -125,6 +125,33 @@ def change():
     check("and holds for its group", [group()["MinSize"], group()["MaxSize"]], [0, 8])
 
 
+def protected(name="gpu-asg"):
+    return [each["ProtectedFromScaleIn"] for each in group(name)["Instances"]]
+
+
+def protect():
+    """A protected machine stays where another writer makes the group smaller."""
+    place = {"AutoScalingGroupName": "gpu-asg"}
+    before = members()
+    for wanted in (False, True):
+        groups.set_instance_protection(InstanceIds=before, ProtectedFromScaleIn=wanted, **place)
+        check(f"the protection of machines becomes {wanted}", protected(), [wanted] * len(before))
+    groups.set_instance_protection(InstanceIds=before[:1], ProtectedFromScaleIn=False, **place)
+    groups.set_desired_capacity(DesiredCapacity=len(before) - 2, **place)
+    settle(len(before) - 1)
+    check("a smaller group ends only what is not protected", members(), before[1:])
+    groups.set_desired_capacity(DesiredCapacity=len(before) - 1, **place)
+    for what, named in (("of no machine", ["i-0123456789abcdef0"]),
+                        ("of a machine that is gone", before[:1]),
+                        ("of a machine and another that is gone", [before[1], before[0]])):
+        check(f"the protection {what}", refused(
+            groups.set_instance_protection, InstanceIds=named, ProtectedFromScaleIn=False,
+            **place), [400, "ValidationError"])
+    check("changed no other", protected(), [True] * (len(before) - 1))
+    groups.set_desired_capacity(DesiredCapacity=len(before), **place)
+    settle(len(before))
+
+
 def no_machine(base):
     """What a growth in both ways says where the cloud gives no machine."""
     its = client("autoscaling", base)
@@ -294,6 +321,7 @@ def command_line():
 
 read()
 change()
+protect()
 reservation_full()
 check("machines of all groups in pages", await_pages(8), [2, 8])
 check("a page that is too short", refused(machines.describe_instances, MaxResults=4),

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * aws_group URL ROLE GROUP ZONE VERB [NAME]: one verb of sluice's provider of AWS, at a service
- * that answers all APIs under one URL; "-" for no role.  VERB is list, remove (NAME: the machine)
- * or create (NAME: the way to grow).  Prints the error's kind, "none" for none, and the machines.
- * Keys come from the environment.  Run by tests/clouds/moto.
+ * that answers all APIs under one URL; "-" for no role.  VERB is list, remove or protect (NAME: the
+ * machine) or create (NAME: the way to grow).  Prints the error's kind, "none" for none, and the
+ * machines.  Keys come from the environment.  Run by tests/clouds/moto.
  */
 #include "base/input/json.h"
 #include "base/text.h"
@@ -66,9 +66,29 @@ static void await(struct play *play)
     exit(1);
 }
 
+typedef void change_fn(struct provider *provider, const struct pool_address *pool,
+                       const struct provider_order *order, provider_done_fn done, void *context);
+
+static change_fn *find_change(const char *verb)
+{
+    static const struct {
+        const char *verb;
+        change_fn *change;
+    } changes[] = {
+        { "remove", provider_remove },
+        { "create", provider_create },
+        { "protect", provider_protect },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(changes); i++)
+        if (text_equal(verb, changes[i].verb))
+            return changes[i].change;
+    return NULL;
+}
+
 /* Calls again with the progress it was told, as the caller of a provider does. */
 static void carry_out(struct play *play, struct provider *provider, const struct pool_address *pool,
-                      const char *instance)
+                      change_fn *change, const char *instance)
 {
     for (int calls = 0; calls < CALLS; calls++) {
         owned(chars) char *progress = mem_copy_chars(play->progress);
@@ -79,7 +99,7 @@ static void carry_out(struct play *play, struct provider *provider, const struct
             .progress = progress,
         };
 
-        (instance ? provider_remove : provider_create)(provider, pool, &order, on_done, play);
+        change(provider, pool, &order, on_done, play);
         await(play);
         if (play->err.cause != &provider_goes_on)
             return;
@@ -93,12 +113,13 @@ int main(int argc, char **argv)
     struct play play = { 0 };
 
     mem_setup();
-    if (argc < 6 || argc > 7) {
-        fprintf(stderr, "usage: aws_group URL ROLE GROUP ZONE list|remove|create [NAME]\n");
+    if (argc < 6 || argc > 7 || (!find_change(argv[5]) && !text_equal(argv[5], "list"))) {
+        fprintf(stderr, "usage: aws_group URL ROLE GROUP ZONE list|remove|create|protect [NAME]\n");
         return 64;
     }
 
     const char *url = argv[1], *verb = argv[5], *name = argc == 7 ? argv[6] : NULL;
+    change_fn *change = find_change(verb);
     const struct aws_settings settings = {
         .whose = { .region = "us-east-1",
                    .role = text_equal(argv[2], "-") ? NULL : argv[2],
@@ -131,7 +152,7 @@ int main(int argc, char **argv)
         provider_list(provider, pool, NULL, on_page, &play);
         await(&play);
     } else {
-        carry_out(&play, provider, pool, text_equal(verb, "remove") ? name : NULL);
+        carry_out(&play, provider, pool, change, text_equal(verb, "create") ? NULL : name);
     }
 
     owned(json) json_t *result = json_make(

@@ -99,6 +99,22 @@ after = seen()
 check("made one more", [after[0], len(after[1]), chosen in after[1]], [3, 3, False])
 check("which is listed", names(sluice(mover, "list")), after[1])
 
+
+
+def protected():
+    """The machines that another writer's smaller size would spare, as boto3 sees it."""
+    group = groups.describe_auto_scaling_groups(AutoScalingGroupNames=["gpu"])[
+        "AutoScalingGroups"][0]
+    return [each["InstanceId"] for each in group["Instances"] if each["ProtectedFromScaleIn"]]
+
+
+check("a protection by a user who may only read",
+      sluice(reader, "protect", after[1][0])["error"], "denied")
+check("protected nothing", protected(), [])
+for time in ("once", "again"):
+    check(f"a protection, {time}", sluice(mover, "protect", after[1][0])["error"], "none")
+    check(f"holds for that machine, {time}", protected(), [after[1][0]])
+
 for who, keys in (("who may only read", reader), ("who may nothing", stranger)):
     check(f"a removal by a user {who}", sluice(keys, "remove", after[1][0])["error"], "denied")
     check(f"a growth by a user {who}", sluice(keys, "create", "set-desired-capacity")["error"],

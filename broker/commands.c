@@ -10,12 +10,39 @@ const struct command_option sluice_common_options[] = {
       "the configuration (default: $SLUICE_CONFIG, ./sluice.yaml upward, "
       "/etc/sluice/config.yaml)",
       false },
-    { "output", 'o', "table|json", "the form of the answer (default table)", false },
+    { "output", 'o', "table|json|yaml", "the form of the answer (default table)", false },
     { 0 },
 };
 
+/* What people type who know kubectl, terraform, Slurm or systemd. */
+static const struct command_synonym synonyms[] = {
+    { "cancel", "abort" },       { "stop", "abort" },
+    { "undo", "abort" },         { "rollback", "abort" },
+    { "scancel", "abort" },      { "continue", "resume" },
+    { "uncordon", "resume" },    { "pause", "freeze" },
+    { "cordon", "freeze" },      { "lock", "freeze" },
+    { "unlock", "unfreeze" },    { "drain", "reclaim" },
+    { "scale", "reclaim" },      { "borrow", "reclaim" },
+    { "logs", "events" },        { "log", "events" },
+    { "history", "events" },     { "who", "audit" },
+    { "get", "status" },         { "top", "status" },
+    { "info", "status" },        { "sinfo", "status" },
+    { "list", "transfers" },     { "ls", "transfers" },
+    { "moves", "transfers" },    { "move", "transfers" },
+    { "describe", "transfers" }, { "squeue", "transfers" },
+    { "diff", "plan" },          { "drift", "plan" },
+    { "deploy", "apply" },       { "init", "config" },
+    { "schema", "config" },      { "check", "doctor" },
+    { "test", "doctor" },        { "lint", "validate" },
+    { "server", "serve" },       { "start", "serve" },
+    { "daemon", "serve" },       { "predict", "forecast" },
+    { "simulate", "whatif" },    { "schedule", "windows" },
+    { "quarantine", "hosts" },   { "extend", "hold" },
+    { "postpone", "hold" },      { 0 },
+};
+
 #define ROW(name, arguments, min, max, mode)                                                       \
-    { #name, arguments, min, max, mode, name##_options, &name##_help, cmd_##name, NULL },
+    { #name, arguments, min, max, mode, name##_options, &name##_help, cmd_##name, NULL, NULL },
 static const struct command commands[] = { SLUICE_COMMANDS(ROW){ 0 } };
 #undef ROW
 
@@ -27,4 +54,5 @@ const struct command sluice_commands = {
     .name = "sluice",
     .help = &root_help,
     .children = commands,
+    .synonyms = synonyms,
 };

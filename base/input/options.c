@@ -17,6 +17,20 @@
 #include <stdio.h>
 #include <string.h>
 
+const struct exit_meaning exit_meanings[] = {
+    { EXIT_DONE, "Done, or there was nothing to do." },
+    { EXIT_ERROR, "An error." },
+    { EXIT_DIFFERENT, "Differences, or a degraded state." },
+    { EXIT_REFUSED, "Refused by policy." },
+    { EXIT_INFEASIBLE, "The targets cannot be met within the reservation." },
+    { EXIT_PARTIAL, "Done in part." },
+    { EXIT_USAGE, "The command line has a mistake." },
+    { EXIT_TRY_AGAIN, "Try again: another process holds the journal." },
+    { EXIT_NOT_ALLOWED, "The person's role, or the permissions of the socket, do not allow it." },
+    { EXIT_INTERRUPTED, "Interrupted." },
+    { 0 },
+};
+
 enum { MESSAGE_LIMIT = 4096 };
 
 struct given {
@@ -109,8 +123,13 @@ static int fail_unknown_option(const struct command_call *call, const char *name
 
 static int fail_unknown_command(const struct command_call *call, const char *name)
 {
+    const struct command_synonym *synonym = call->command->synonyms;
     struct nearest nearest = nearest_to(name);
 
+    for (; synonym && synonym->word; synonym++)
+        if (text_equal(synonym->word, name))
+            return call_usage_error(call, "unknown command \"%s\", did you mean \"%s\"?", name,
+                                    synonym->command);
     for (const struct command *child = call->command->children; child->name; child++)
         nearest_offer(&nearest, child->name);
     if (call->command == call->root)
@@ -252,9 +271,18 @@ static int print_help(const struct command_call *call, FILE *stream)
     return EXIT_DONE;
 }
 
-/* `help`, `help COMMAND`, `help COMMAND CHILD`. */
+static int print_exit_codes(void)
+{
+    for (const struct exit_meaning *row = exit_meanings; row->meaning; row++)
+        printf("%4d  %s\n", (int)row->code, row->meaning);
+    return EXIT_DONE;
+}
+
+/* `help`, `help COMMAND`, `help COMMAND CHILD`, `help exit-codes`. */
 static int help_on(struct command_call *call, char **names)
 {
+    if (text_equal(names[0], "exit-codes") && !names[1])
+        return print_exit_codes();
     for (; *names; names++) {
         const struct command *child = command_find_child(call->command, *names);
 
@@ -276,8 +304,12 @@ int command_main(const struct command *root, const struct command_option *common
         .common = common,
     };
     struct words words = { .at = argv + 1 };
+    char version[] = "version";
+    char *version_words[] = { version, NULL };
     int code;
 
+    if (argc == 2 && text_equal(argv[1], "--version") && command_find_child(root, "version"))
+        words.at = version_words;
     if (argc > 1 && text_equal(argv[1], "help") && command_find_child(root, "help") == NULL)
         return help_on(&call, argv + 2);
     code = take_words(&call, &words);

@@ -26,6 +26,13 @@ enum exit_code {
     EXIT_INTERRUPTED = 130,
 };
 
+/* The meaning of each exit code; the last row has no meaning. */
+struct exit_meaning {
+    enum exit_code code;
+    const char *meaning; /* a sentence */
+};
+extern const struct exit_meaning exit_meanings[];
+
 enum command_mode { COMMAND_READS, COMMAND_WRITES };
 
 struct command_option {
@@ -47,20 +54,28 @@ struct command_help {
     const char *examples; /* lines; NULL or "": none */
 };
 
+/* A word of other programs, and the command that does it here. */
+struct command_synonym {
+    const char *word;
+    const char *command;
+};
+
 struct command {
     const char *name;
     const char *arguments; /* for the usage line: "[CLUSTER]", ""; NULL as "" */
     int argument_min;
     int argument_max; /* -1: any number */
     enum command_mode mode;
-    const struct command_option *options;  /* ends with an empty entry; NULL: none */
-    const struct command_help *help;       /* never NULL */
-    int (*run)(struct command_call *call); /* returns an exit code */
-    const struct command *children;        /* ends with an empty entry; NULL: none */
+    const struct command_option *options;   /* ends with an empty entry; NULL: none */
+    const struct command_help *help;        /* never NULL */
+    int (*run)(struct command_call *call);  /* returns an exit code */
+    const struct command *children;         /* ends with an empty entry; NULL: none */
+    const struct command_synonym *synonyms; /* of children; ends with an empty entry; NULL: none */
 };
 
 /* Parses, runs and returns the exit code.  `common` are options that every command takes (ends
-   with an empty entry).  --help and `help COMMAND` are built in. */
+   with an empty entry).  --help, `help COMMAND` and `help exit-codes` are built in, and --version
+   where there is a command of that name. */
 int command_main(const struct command *root, const struct command_option *common, int argc,
                  char **argv);
 

@@ -9,7 +9,9 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/text.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,6 +31,10 @@ struct yaml_node {
 };
 
 struct yaml_document;
+
+/* The JSON value as YAML in block style, one document, with a newline at the end.  A text that a
+   reader could take for a number or a truth value is quoted. */
+void yaml_print(const json_t *value, struct text *out);
 
 struct yaml_document *yaml_parse(const char *bytes, size_t size, const char *source,
                                  struct error *err) __attribute__((warn_unused_result));

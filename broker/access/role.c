@@ -14,8 +14,8 @@ static const struct {
 } roles[ACCESS_ROLE_COUNT] = {
     [ACCESS_NONE] = { "none", "nothing" },
     [ACCESS_VIEWER] = { "viewer", "read: status, plans, departures, events, metrics" },
-    [ACCESS_OPERATOR] = { "operator",
-                          "freeze and unfreeze, hold nodes, release hosts from quarantine" },
+    [ACCESS_OPERATOR] = { "operator", "freeze and unfreeze, abort moves, hold nodes, release hosts "
+                                      "from quarantine" },
     [ACCESS_DISPATCHER] = { "dispatcher", "apply schedules; reclaim nodes, and end reclaims" },
     [ACCESS_ADMIN] = { "admin", "everything" },
 };

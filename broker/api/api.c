@@ -28,6 +28,8 @@ static json_t *get_reclaims(const struct ask *ask, struct error *err);
 static json_t *post_end_reclaim(const struct ask *ask, struct error *err);
 static json_t *post_freeze(const struct ask *ask, struct error *err);
 static json_t *post_unfreeze(const struct ask *ask, struct error *err);
+static json_t *post_abort(const struct ask *ask, struct error *err);
+static json_t *post_resume(const struct ask *ask, struct error *err);
 static json_t *post_hold(const struct ask *ask, struct error *err);
 static json_t *post_release(const struct ask *ask, struct error *err);
 
@@ -51,6 +53,8 @@ static const struct route routes[] = {
     { HTTP_POST, "/v1/reclaims/end",  post_end_reclaim, ACCESS_DISPATCHER, 0, RATE_ACT },
     { HTTP_POST, "/v1/freeze",        post_freeze,   ACCESS_OPERATOR, 0, RATE_ACT },
     { HTTP_POST, "/v1/unfreeze",      post_unfreeze, ACCESS_OPERATOR, 0, RATE_ACT },
+    { HTTP_POST, "/v1/abort",         post_abort,    ACCESS_OPERATOR, 0, RATE_ACT },
+    { HTTP_POST, "/v1/resume",        post_resume,   ACCESS_OPERATOR, 0, RATE_ACT },
     { HTTP_POST, "/v1/hold",          post_hold,     ACCESS_OPERATOR, 0, RATE_ACT },
     { HTTP_POST, "/v1/hosts/release", post_release,  ACCESS_OPERATOR, 0, RATE_ACT },
 };
@@ -82,7 +86,10 @@ static json_t *get_events(const struct ask *ask, struct error *err)
     owned(chars) char *node = url_query(ask->target, "node");
     owned(chars) char *move = url_query(ask->target, "move");
     owned(chars) char *actor = url_query(ask->target, "actor");
-    struct event_wish wish = { .since = since, .node = node, .move = move, .actor = actor };
+    owned(chars) char *acts = url_query(ask->target, "acts");
+    struct event_wish wish = {
+        .since = since, .node = node, .move = move, .actor = actor, .acts = text_equal(acts, "true")
+    };
     long long count = 50;
 
     if (text && !text_to_int(text, 1, INT32_MAX, &count)) {
@@ -207,6 +214,16 @@ static json_t *post_freeze(const struct ask *ask, struct error *err)
 static json_t *post_unfreeze(const struct ask *ask, struct error *err)
 {
     return service_unfreeze(ask->service, ask->body, ask->by, err);
+}
+
+static json_t *post_abort(const struct ask *ask, struct error *err)
+{
+    return service_abort(ask->service, ask->body, ask->by, err);
+}
+
+static json_t *post_resume(const struct ask *ask, struct error *err)
+{
+    return service_resume(ask->service, ask->body, ask->by, err);
 }
 
 static json_t *post_hold(const struct ask *ask, struct error *err)

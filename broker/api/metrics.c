@@ -71,6 +71,7 @@ static const struct family {
     { "quota_gpus", GAUGE, "quotas", "quota,cluster", "gpus", "GPUs of a Kueue quota that sluice sets" },
     { "quota_gpus_target", GAUGE, "quotas", "quota,cluster", "wanted_gpus", "GPUs that sluice wants the quota to have" },
     { "freeze", GAUGE, "overrides/freezes", "cluster", "", "1; scheduled moves of the cluster are frozen" },
+    { "frozen_nodes", GAUGE, "overrides/frozen_nodes", "cluster", "", "Nodes that people froze: no move takes them" },
     { "reclaims", GAUGE, "overrides/reclaims", "pool", "", "Emergency reclaims in force" },
 };
 /* clang-format on */

@@ -135,7 +135,7 @@ static int run(struct backtest_inputs *inputs)
         json_object_set_new(root, "demand",
                             demand_input_json(inputs->demand, &inputs->demand_options));
 
-        client_print_json(root);
+        client_print_json(call, root);
     } else {
         owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
 

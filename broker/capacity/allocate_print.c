@@ -261,17 +261,17 @@ static json_t *nodes_json(const struct schedule *schedule)
     return list;
 }
 
-void allocate_print_json(const struct allocate_model *model, const struct allocate_plan *plan,
-                         json_t *files, json_t *forecast, json_t *demand)
+json_t *allocate_json(const struct allocate_model *model, const struct allocate_plan *plan,
+                      json_t *files, json_t *forecast, json_t *demand)
 {
     char from[WALL_TEXT_SIZE];
     char to[WALL_TEXT_SIZE];
     json_t *windows = json_array();
-    owned(json) json_t *root = json_make("{s:b, s:b, s:s, s:s, s:o, s:o, s:o, s:o}", "is_feasible",
-                                         plan->is_feasible, "is_estimate", model->is_estimate,
-                                         "demand_from", wall_format(model->from, from), "demand_to",
-                                         wall_format(model->to, to), "windows", windows, "files",
-                                         files, "forecast", forecast, "demand", demand);
+    json_t *root = json_make("{s:b, s:b, s:s, s:s, s:o, s:o, s:o, s:o}", "is_feasible",
+                             plan->is_feasible, "is_estimate", model->is_estimate, "demand_from",
+                             wall_format(model->from, from), "demand_to",
+                             wall_format(model->to, to), "windows", windows, "files", files,
+                             "forecast", forecast, "demand", demand);
 
     for (size_t i = 0; i < plan->window_count; i++)
         if (plan->schedules[i])
@@ -285,7 +285,7 @@ void allocate_print_json(const struct allocate_model *model, const struct alloca
                           workloads_json(plan->schedules[i]), "nodes",
                           nodes_json(plan->schedules[i])));
 
-    client_print_json(root);
+    return root;
 }
 
 /* The cell that misses its target by most; if all meet theirs, one that a loss would leave too

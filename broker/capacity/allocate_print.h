@@ -14,10 +14,11 @@
 
 void allocate_print_table(const struct allocate_model *model, const struct allocate_plan *plan);
 
-/* `files` (an array of paths that were written or differ), `forecast` (null: not planned by one)
-   and `demand` are taken. */
-void allocate_print_json(const struct allocate_model *model, const struct allocate_plan *plan,
-                         json_t *files, json_t *forecast, json_t *demand);
+/* The answer of `sluice allocate -o json`.  `files` (an array of paths that were written or
+   differ), `forecast` (null: not planned by one) and `demand` are taken. */
+json_t *allocate_json(const struct allocate_model *model, const struct allocate_plan *plan,
+                      json_t *files, json_t *forecast, json_t *demand)
+    __attribute__((returns_nonnull, warn_unused_result));
 
 /* The queue and window that misses its target by most, as one sentence. */
 void allocate_worst_miss(const struct allocate_model *model, const struct allocate_plan *plan,

@@ -191,12 +191,14 @@ static int finish(struct allocate_command *command, const struct allocate_model 
                    json_string_value(json_array_get(changed, i)));
         json_decref(changed);
     } else {
-        allocate_print_json(
+        owned(json) json_t *root = allocate_json(
             model, command->plan, changed,
             command->inputs.forecasts ? allocate_forecast_json(command->inputs.forecasts, model,
                                                                &command->inputs.forecast)
                                       : json_null(),
             demand_input_json(command->inputs.demand, &command->inputs.demand_options));
+
+        client_print_json(command->call, root);
     }
     if (!command->plan->is_feasible) {
         owned(text) struct text *miss = text_new(ERROR_TEXT_SIZE);
@@ -240,7 +242,7 @@ static int write_shard(struct allocate_command *command)
         owned(json) json_t *root = json_make("{s:s, s:i, s:i, s:i}", "file", path, "shard",
                                              (int)command->shard.part + 1, "shards",
                                              (int)command->shard.parts, "cells", (int)cells);
-        client_print_json(root);
+        client_print_json(call, root);
     } else {
         printf("wrote %s: %zu of %zu queues in windows\n", path, cells,
                plan->window_count * plan->queue_count);

@@ -398,7 +398,7 @@ static int run(struct forecast_command *command)
                         proposed_days(command->demand, command->config ? command->config->windows
                                                                        : command->windows));
     if (client_wants_json(call)) {
-        client_print_json(root);
+        client_print_json(call, root);
         return EXIT_DONE;
     }
     print_forecasts(json_object_get(root, "forecasts"));

@@ -171,7 +171,7 @@ static int show(const struct profile *profile)
     if (client_wants_json(profile->call)) {
         owned(json) json_t *root = profile_report_json(&report);
 
-        client_print_json(root);
+        client_print_json(profile->call, root);
     } else {
         printf("%s", yaml->chars);
     }

@@ -278,14 +278,14 @@ static json_t *spread_json(const struct replay_command *command, const struct re
                : json_null();
 }
 
-static void print_json(const struct replay_command *command, const struct demand *demand,
-                       const struct replay_result *result, size_t steps_known)
+static json_t *result_json(const struct replay_command *command, const struct demand *demand,
+                           const struct replay_result *result, size_t steps_known)
 {
     const struct demand_series *series = command->setup.series;
 
     require(steps_known <= series->count);
 
-    owned(json) json_t *root = json_make(
+    json_t *root = json_make(
         "{s:s, s:I, s:f, s:f, s:f, s:i, s:I, s:I, s:f, s:f}", "queue", series->queue, "servers",
         (json_int_t)command->servers, "service_s", command->shape->mean_s, "service_cv",
         command->shape->cv, "scale", command->setup.scale, "seeds", command->setup.seeds,
@@ -313,8 +313,7 @@ static void print_json(const struct replay_command *command, const struct demand
     json_object_set_new(root, "engine", engine_facts_json(service_shape_engine(command->shape)));
     json_object_set_new(root, "classes", classes);
     json_object_set_new(root, "demand", demand_input_json(demand, &command->demand));
-
-    client_print_json(root);
+    return root;
 }
 
 static void print_spread(const char *class, const char *what, const struct replay_spread *found)
@@ -403,10 +402,13 @@ static int replay_demand(struct command_call *call, struct replay_command *comma
     command->setup.service = service;
     if (run_seeds(command, &result, &err) < 0)
         return call_fail(call, EXIT_ERROR, &err);
-    if (client_wants_json(call))
-        print_json(command, demand, &result, steps_known);
-    else
+    if (client_wants_json(call)) {
+        owned(json) json_t *root = result_json(command, demand, &result, steps_known);
+
+        client_print_json(call, root);
+    } else {
         print_table(command, &result);
+    }
     return EXIT_DONE;
 }
 

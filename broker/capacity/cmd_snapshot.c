@@ -396,7 +396,7 @@ static int finish(const struct snapshot *snapshot, const char *path)
     const json_t *queues = json_object_get(root, "queues");
 
     if (client_wants_json(snapshot->call)) {
-        client_print_json(root);
+        client_print_json(snapshot->call, root);
     } else {
         printf("wrote %s: %zu queues from %s to %s, %" PRId64 " requests\n", path,
                json_array_size(queues), json_text_or(root, "from", ""),

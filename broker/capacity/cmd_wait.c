@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * sluice wait: the closed forms, for checking by hand.  It asks no service and reads nothing.
+ * sluice wait: the closed forms, for checking by hand.  It asks no service (but for --for, which is
+ * wait_for.h) and reads nothing.
  * Servers take one request at a time (windows/servers/erlang.h), or are engines
  * (windows/servers/engine_wait.h).
  */
@@ -9,6 +10,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "broker/capacity/engine_options.h"
+#include "broker/capacity/wait_for.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
 #include "broker/terminal/rate.h"
@@ -29,6 +31,11 @@ const struct command_option wait_options[] = {
     { "service", 0, "DURATION", "mean service time, as 25s (required without --iteration)", false },
     { "percentile", 0, "P", "the wait that P of 100 requests do not exceed (default 98)", false },
     ENGINE_OPTIONS,
+    { "for", 0, "WHAT",
+      "wait for the service instead: settled, CLUSTER=NODES, or the ID of a transfer or move",
+      false },
+    { "timeout", 0, "DURATION", "with --for: the longest wait (default 45m)", false },
+    CLIENT_OPTIONS,
     { 0 },
 };
 
@@ -194,8 +201,8 @@ static json_t *engine_json(const struct question *question, const struct load *l
                      "floor_s", seconds_or_null(is_short ? NAN : engine_floor_s(engine)));
 }
 
-static void print_json(const struct question *question, const struct load *load,
-                       const struct answer *answers, size_t count)
+static void print_json(const struct command_call *call, const struct question *question,
+                       const struct load *load, const struct answer *answers, size_t count)
 {
     owned(json) json_t *root = json_make(
         "{s:i, s:f, s:f, s:f, s:f, s:b, s:f, s:f}", "servers", question->station.servers,
@@ -218,7 +225,7 @@ static void print_json(const struct question *question, const struct load *load,
         json_object_set_new(root, "engine", engine_json(question, load));
     json_object_set_new(root, "classes", classes);
 
-    client_print_json(root);
+    client_print_json(call, root);
 }
 
 /* The error of the closed form for such a router; for one replica it is exact. */
@@ -288,6 +295,8 @@ int cmd_wait(struct command_call *call)
     struct answer answers[2];
     struct error err = { 0 };
 
+    if (call_text(call, "for"))
+        return wait_for(call);
     if (read_question(call, &question, &err) < 0) {
         mem_free(question.engine);
         return call_usage_error(call, "%s", err.text);
@@ -297,7 +306,7 @@ int cmd_wait(struct command_call *call)
     size_t count = find_answers(&question, answers);
 
     if (client_wants_json(call))
-        print_json(&question, &load, answers, count);
+        print_json(call, &question, &load, answers, count);
     else
         print_table(&question, &load, answers, count);
     mem_free(question.engine);

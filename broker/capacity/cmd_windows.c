@@ -261,7 +261,7 @@ static int show(struct command_call *call, const struct window_set *set)
         return err.kind == ERROR_BUG ? call_fail(call, EXIT_ERROR, &err)
                                      : call_usage_error(call, "%s", err.text);
     if (client_wants_json(call)) {
-        client_print_json(root);
+        client_print_json(call, root);
     } else {
         print_table(root);
     }
@@ -295,7 +295,7 @@ static int suggest(struct command_call *call, struct config *config, const struc
         return call_fail(call, EXIT_ERROR, &err);
     json_object_set_new(root, "demand", demand_input_json(demand, &options));
     if (client_wants_json(call)) {
-        client_print_json(root);
+        client_print_json(call, root);
     } else {
         windows_suggest_print(root);
     }

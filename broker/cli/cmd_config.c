@@ -17,6 +17,6 @@ int cmd_config(struct command_call *call)
     if (!text_equal(call_argument(call, 0), "schema"))
         return call_usage_error(call, "expected schema");
     schema = config_schema();
-    client_print_json(schema);
+    client_print_json(call, schema);
     return EXIT_DONE;
 }

@@ -11,6 +11,7 @@
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
 #include "broker/terminal/departure_forms.h"
+#include "broker/terminal/forms.h"
 #include "broker/terminal/table.h"
 
 #include <inttypes.h>
@@ -20,7 +21,9 @@ const struct command_option departures_options[] = {
     { "until", 0, "DURATION", "how far ahead (default 24h, at most 7d)", false },
     { "node", 0, "NODE", "only this node; an error when no cluster has it", false },
     { "namespace", 'n', "NAME", "only nodes on which a job of this namespace runs", false },
-    { "output", 'o', "table|json|csv|ical", "the form of the answer (default table)", false },
+    { "output", 'o', "table|json|yaml|csv|name|ical",
+      "the form of the answer (default table); name: a node on each line", false },
+    { "no-headers", 0, NULL, "leave out the first line of a table or of CSV", false },
     CLIENT_OPTIONS,
     { 0 },
 };
@@ -124,6 +127,8 @@ static char *path_of(const char *node, int64_t ahead_ms)
     return text_take(path);
 }
 
+static const struct answer_rows rows = { "departures", "node" };
+
 int cmd_departures(struct command_call *call)
 {
     const char *form = call_text_or(call, "output", "table");
@@ -144,17 +149,18 @@ int cmd_departures(struct command_call *call)
     if (!answer)
         return client_fail(call, &err);
     keep_asked(call, answer);
-    if (text_equal(form, "json")) {
-        client_print_json(answer);
+    if (!text_equal(form, "csv") && forms_print(call, answer, &rows))
         return EXIT_DONE;
-    }
     if (text_equal(form, "csv"))
-        departures_csv(answer, out);
+        departures_csv(answer, !call_flag(call, "no-headers"), out);
     else if (text_equal(form, "ical"))
         departures_ical(answer, out);
     else
         print_table(config, answer, out);
-    fputs(out->chars, stdout);
+    if (text_equal(form, "table"))
+        forms_print_table(call, out);
+    else
+        fputs(out->chars, stdout);
     print_unknown(answer, text_equal(form, "table") ? stdout : stderr);
     return EXIT_DONE;
 }

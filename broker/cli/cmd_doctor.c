@@ -115,7 +115,7 @@ int cmd_doctor(struct command_call *call)
         owned(json) json_t *root = json_make("{s:s, s:i, s:O}", "kind", "doctor", "wrong", wrong,
                                              "findings", rows);
 
-        client_print_json(root);
+        client_print_json(call, root);
     } else {
         print_all(rows, call_flag(call, "all"), wrong);
     }

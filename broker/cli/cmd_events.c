@@ -1,16 +1,19 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * sluice events: the journal's story, newest last.
+ * sluice events: the journal's story, newest last.  sluice audit: what people did.
  */
 #include "base/input/json.h"
 #include "base/text.h"
 #include "base/url.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
+#include "broker/terminal/forms.h"
+#include "broker/terminal/table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 const struct command_option events_options[] = {
     { "count", 'n', "N", "how many, the last ones (default 50, at most 10000)", false },
@@ -18,6 +21,18 @@ const struct command_option events_options[] = {
     { "node", 0, "NODE", "only those about this node or host", false },
     { "move", 0, "ID", "only those of this move or transfer", false },
     { "actor", 0, "NAME", "only what this person asked for", false },
+    { "output", 'o', "table|json|yaml|csv", "the form of the answer (default table)", false },
+    { "no-headers", 0, NULL, "leave out the first line of CSV", false },
+    CLIENT_OPTIONS,
+    { 0 },
+};
+
+const struct command_option audit_options[] = {
+    { "count", 'n', "N", "how many, the last ones (default 50, at most 10000)", false },
+    { "since", 0, "TIME", "only those of the last 2h, or since a time (RFC 3339)", false },
+    { "actor", 0, "NAME", "only those of this person", false },
+    { "output", 'o', "table|json|yaml|csv", "the form of the answer (default table)", false },
+    { "no-headers", 0, NULL, "leave out the first line of a table or of CSV", false },
     CLIENT_OPTIONS,
     { 0 },
 };
@@ -40,48 +55,112 @@ static void print_event(const json_t *event)
     printf("\n");
 }
 
-static char *path_of(const struct command_call *call, int64_t count)
+static char *path_of(const struct command_call *call, const char *filters, int64_t count)
 {
-    static const char *const filters[] = { "since", "node", "move", "actor" };
     struct text *path = text_new(TEXT_UNBOUNDED);
+    size_t length;
 
     text_add(path, "/v1/events?count=%" PRId64, count);
-    for (size_t i = 0; i < COUNT_OF(filters); i++) {
-        owned(chars) char *one = url_format("%s", call_text_or(call, filters[i], ""));
+    for (; *filters; filters += length + (filters[length] == ' ')) {
+        owned(chars) char *name = text_format("%.*s", (int)(length = strcspn(filters, " ")),
+                                              filters);
+        owned(chars) char *value = url_format("%s", call_text_or(call, name, ""));
 
-        if (one[0] != '\0')
-            text_add(path, "&%s=%s", filters[i], one);
+        if (value[0] != '\0')
+            text_add(path, "&%s=%s", name, value);
     }
     return text_take(path);
 }
 
-int cmd_events(struct command_call *call)
+/* The answer, or NULL with the exit code. */
+static json_t *ask(struct command_call *call, const char *filters, const char *more, int *ret_code)
 {
-    int code = EXIT_DONE;
     int64_t count = 50;
     struct error err = { 0 };
     owned(config) struct config *config = NULL;
-    owned(json) json_t *answer = NULL;
     owned(chars) char *path = NULL;
+    owned(chars) char *whole = NULL;
+    json_t *answer;
+
+    if (call_int(call, "count", (struct int_range){ 1, 10000 }, &count, &err) < 0) {
+        *ret_code = call_usage_error(call, "%s", err.text);
+        return NULL;
+    }
+    config = client_service(call, ret_code);
+    if (!config)
+        return NULL;
+    path = path_of(call, filters, count);
+    whole = text_format("%s%s", path, more);
+    answer = client_ask(config, HTTP_GET, whole, NULL, &err);
+    if (!answer)
+        *ret_code = client_fail(call, &err);
+    return answer;
+}
+
+static void print_cut(const json_t *answer)
+{
+    if (json_bool_or(answer, "is_cut", false))
+        fprintf(stderr, "only the last 10000 events were looked at; older ones may fit, too\n");
+}
+
+static const struct answer_rows rows = { "events", "seq" };
+
+int cmd_events(struct command_call *call)
+{
+    int code = EXIT_DONE;
+    owned(json) json_t *answer = ask(call, "since node move actor", "", &code);
     const json_t *event;
     size_t i;
 
-    if (call_int(call, "count", (struct int_range){ 1, 10000 }, &count, &err) < 0)
-        return call_usage_error(call, "%s", err.text);
-    config = client_service(call, &code);
-    if (!config)
+    if (!answer || forms_print(call, answer, &rows))
         return code;
-    path = path_of(call, count);
-    answer = client_ask(config, HTTP_GET, path, NULL, &err);
-    if (!answer)
-        return client_fail(call, &err);
-    if (client_wants_json(call)) {
-        client_print_json(answer);
-        return EXIT_DONE;
-    }
     json_array_foreach(json_object_get(answer, "events"), i, event)
         print_event(event);
-    if (json_bool_or(answer, "is_cut", false))
-        fprintf(stderr, "only the last 10000 events were looked at; older ones may fit, too\n");
+    print_cut(answer);
+    return EXIT_DONE;
+}
+
+/* The first of the members that the event has as a text; "-": none. */
+static const char *first_of(const json_t *event, const char *const *paths)
+{
+    for (; *paths; paths++)
+        if (json_text_or(event, *paths, "")[0] != '\0')
+            return json_text_or(event, *paths, "");
+    return "-";
+}
+
+static void add_act(struct table *table, const json_t *event)
+{
+    static const char *const who[] = { "ended_by", "by", "held", NULL };
+    static const char *const on[] = { "node", "freeze/cluster", "reclaim/pool",
+                                      "host", "transfer",       NULL };
+    static const char *const why[] = {
+        "reclaim/end_reason", "reclaim/reason", "freeze/reason", "reason", "text", NULL
+    };
+
+    table_cell(table, "%s", json_text_or(event, "at", "-"));
+    table_cell(table, "%s", first_of(event, who));
+    table_cell(table, "%s", json_text_or(event, "event", "-"));
+    table_cell(table, "%s", first_of(event, on));
+    table_cell(table, "%s", first_of(event, why));
+}
+
+int cmd_audit(struct command_call *call)
+{
+    static const char *const titles[] = { "AT", "WHO", "ACT", "ON", "REASON", NULL };
+    int code = EXIT_DONE;
+    owned(json) json_t *answer = ask(call, "since actor", "&acts=true", &code);
+    owned(table) struct table *table = table_new(titles);
+    owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
+    const json_t *event;
+    size_t i;
+
+    if (!answer || forms_print(call, answer, &rows))
+        return code;
+    json_array_foreach(json_object_get(answer, "events"), i, event)
+        add_act(table, event);
+    table_print(table, out);
+    forms_print_table(call, out);
+    print_cut(answer);
     return EXIT_DONE;
 }

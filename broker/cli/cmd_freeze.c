@@ -4,7 +4,6 @@
  * sluice freeze and sluice unfreeze: no voluntary change until a time.
  */
 #include "base/input/json.h"
-#include "base/world/loop.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
 
@@ -12,6 +11,7 @@
 
 const struct command_option freeze_options[] = {
     { "cluster", 0, "CLUSTER", "only this cluster (default: all)", false },
+    { "node", 0, "NODE", "only this node: no move takes it, reclaims included", false },
     { "until", 0, "TIME", "the freeze ends at this time (RFC 3339)", false },
     { "for", 0, "DURATION", "how long the freeze lasts, instead of --until", false },
     { "reason", 0, "TEXT", "why; shown in the status", false },
@@ -21,35 +21,18 @@ const struct command_option freeze_options[] = {
 const struct command_option unfreeze_options[] = {
     { "cluster", 0, "CLUSTER",
       "end the freeze of this cluster (default: the freeze of all clusters)", false },
+    { "node", 0, "NODE", "end the freeze of this node", false },
     CLIENT_OPTIONS,
     { 0 },
 };
 
-/* The end of the freeze, from --until or --for, into the request. */
-static int add_until(const struct command_call *call, json_t *request, struct error *err)
-{
-    struct wall_time until;
-    char text[WALL_TEXT_SIZE];
-    int64_t for_ms = 0;
-
-    if (call_text(call, "until")) {
-        if (wall_parse(call_text(call, "until"), false, &until, err) < 0)
-            return -1;
-        return json_object_set_new(request, "until", json_text(wall_format(until, text)));
-    }
-    if (call_duration(call, "for", &for_ms, err) < 0)
-        return -1;
-    if (for_ms <= 0)
-        return error_set(err, ERROR_INVALID, "say when it ends: --until TIME or --for DURATION");
-    return json_object_set_new(request, "for_s",
-                               json_integer((json_int_t)((for_ms + SECOND_MS - 1) / SECOND_MS)));
-}
-
 static void print_freeze(const json_t *answer, bool is_frozen)
 {
     const char *cluster = json_text_or(answer, "cluster", "");
+    const char *node = json_text_or(answer, "node", "");
 
-    printf("%s: ", cluster[0] != '\0' ? cluster : "all clusters");
+    printf("%s", cluster[0] != '\0' ? cluster : "all clusters");
+    printf(node[0] != '\0' ? ", node %s: " : ": ", node);
     if (is_frozen)
         printf("frozen until %s\n", json_text_or(answer, "until", "-"));
     else
@@ -65,7 +48,7 @@ static int send(const struct command_call *call, const struct config *config, co
     if (!answer)
         return client_fail(call, &err);
     if (client_wants_json(call))
-        client_print_json(answer);
+        client_print_json(call, answer);
     else
         print_freeze(answer, text_equal(path, "/v1/freeze"));
     return EXIT_DONE;
@@ -83,9 +66,9 @@ int cmd_freeze(struct command_call *call)
     config = client_service(call, &code);
     if (!config)
         return code;
-    request = json_make("{ss ss}", "cluster", call_text_or(call, "cluster", ""), "reason",
-                        call_text(call, "reason"));
-    if (add_until(call, request, &err) < 0)
+    request = json_make("{ss ss ss}", "cluster", call_text_or(call, "cluster", ""), "node",
+                        call_text_or(call, "node", ""), "reason", call_text(call, "reason"));
+    if (client_add_until(call, 0, request, &err) < 0)
         return call_usage_error(call, "%s", err.text);
     return send(call, config, "/v1/freeze", request);
 }
@@ -94,7 +77,8 @@ int cmd_unfreeze(struct command_call *call)
 {
     int code = EXIT_DONE;
     owned(config) struct config *config = client_service(call, &code);
-    owned(json) json_t *request = json_make("{ss}", "cluster", call_text_or(call, "cluster", ""));
+    owned(json) json_t *request = json_make("{ss ss}", "cluster", call_text_or(call, "cluster", ""),
+                                            "node", call_text_or(call, "node", ""));
 
     return config ? send(call, config, "/v1/unfreeze", request) : code;
 }

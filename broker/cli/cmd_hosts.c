@@ -7,16 +7,18 @@
 #include "base/text.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
+#include "broker/terminal/forms.h"
 #include "broker/terminal/table.h"
 
 #include <stdio.h>
 
 const struct command_option hosts_options[] = {
+    ROWS_OPTIONS,
     CLIENT_OPTIONS,
     { 0 },
 };
 
-static void print_hosts(const json_t *answer)
+static void print_hosts(const struct command_call *call, const json_t *answer)
 {
     static const char *const titles[] = { "HOST", "PROVIDER", "POOL", "UNTIL", "WHY", NULL };
     owned(table) struct table *table = table_new(titles);
@@ -25,7 +27,7 @@ static void print_hosts(const json_t *answer)
     size_t i;
 
     if (json_array_size(json_object_get(answer, "hosts")) == 0) {
-        printf("No host is in quarantine.\n");
+        fprintf(stderr, "No host is in quarantine.\n");
         return;
     }
     json_array_foreach(json_object_get(answer, "hosts"), i, row) {
@@ -36,7 +38,7 @@ static void print_hosts(const json_t *answer)
         table_cell(table, "%s", json_text_or(row, "text", "-"));
     }
     table_print(table, out);
-    fputs(out->chars, stdout);
+    forms_print_table(call, out);
 }
 
 static void print_released(const json_t *row)
@@ -68,6 +70,9 @@ int cmd_hosts(struct command_call *call)
     }
     if (!answer)
         return client_fail(call, &err);
-    client_show(call, answer, verb ? print_released : print_hosts);
+    if (verb)
+        client_show(call, answer, print_released);
+    else if (!forms_print(call, answer, &(struct answer_rows){ "hosts", "host" }))
+        print_hosts(call, answer);
     return EXIT_DONE;
 }

@@ -7,12 +7,14 @@
 #include "base/text.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
+#include "broker/terminal/forms.h"
 #include "broker/terminal/table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 const struct command_option leads_options[] = {
+    ROWS_OPTIONS,
     CLIENT_OPTIONS,
     { 0 },
 };
@@ -54,10 +56,8 @@ int cmd_leads(struct command_call *call)
     answer = client_ask(config, HTTP_GET, "/v1/leads", NULL, &err);
     if (!answer)
         return client_fail(call, &err);
-    if (client_wants_json(call)) {
-        client_print_json(answer);
+    if (forms_print(call, answer, &(struct answer_rows){ "leads", "key" }))
         return EXIT_DONE;
-    }
     json_array_foreach(json_object_get(answer, "leads"), i, row) {
         const char *name = json_text_or(row, "key", "-");
         const json_t *step;
@@ -68,6 +68,6 @@ int cmd_leads(struct command_call *call)
             add_row(table, name, step);
     }
     table_print(table, out);
-    fputs(out->chars, stdout);
+    forms_print_table(call, out);
     return EXIT_DONE;
 }

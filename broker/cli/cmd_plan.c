@@ -167,7 +167,7 @@ int cmd_plan(struct command_call *call)
     if (call_text(call, "out") && write_plan(call_text(call, "out"), plan, schedules, &err) < 0)
         return client_fail(call, &err);
     if (client_wants_json(call))
-        client_print_json(plan);
+        client_print_json(call, plan);
     else
         show_plan(plan);
     return call_flag(call, "exit-code") && print_changes(plan, changes) > 0 ? EXIT_DIFFERENT
@@ -216,7 +216,7 @@ int cmd_apply(struct command_call *call)
     if (!plan)
         return client_fail(call, &err);
     if (client_wants_json(call)) {
-        client_print_json(plan);
+        client_print_json(call, plan);
         return EXIT_DONE;
     }
     show_plan(plan);

@@ -11,6 +11,7 @@
 #include "broker/terminal/board.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
+#include "broker/terminal/forms.h"
 #include "broker/terminal/leavers.h"
 #include "broker/terminal/table.h"
 
@@ -32,6 +33,7 @@ const struct command_option reclaim_options[] = {
       "the request key, with which a script may repeat this request (default: a new key)", false },
     { "all", 0, NULL, "list also reclaims that are over", false },
     { "yes", 'y', NULL, "do not ask for confirmation on a terminal", false },
+    ROWS_OPTIONS,
     CLIENT_OPTIONS,
     { 0 },
 };
@@ -179,7 +181,7 @@ static json_t *ask(const struct config *config, const struct command_call *call,
     return answer;
 }
 
-static void print_orders(const json_t *answer)
+static void print_orders(const struct command_call *call, const json_t *answer)
 {
     static const char *const titles[] = { "ID",    "CLUSTER", ">NODES", ">LACK", "STATE",
                                           "UNTIL", "BY",      "REASON", NULL };
@@ -189,7 +191,7 @@ static void print_orders(const json_t *answer)
     size_t i;
 
     if (json_array_size(json_object_get(answer, "reclaims")) == 0) {
-        printf("No reclaim is under way.\n");
+        fprintf(stderr, "No reclaim is under way.\n");
         return;
     }
     json_array_foreach(json_object_get(answer, "reclaims"), i, row) {
@@ -203,7 +205,7 @@ static void print_orders(const json_t *answer)
         table_cell(table, "%s", json_text_or(row, "reason", "-"));
     }
     table_print(table, out);
-    fputs(out->chars, stdout);
+    forms_print_table(call, out);
 }
 
 static void print_ended(const json_t *row)
@@ -221,7 +223,8 @@ static int list_orders(struct command_call *call, const struct config *config)
 
     if (!answer)
         return client_fail(call, &err);
-    client_show(call, answer, print_orders);
+    if (!forms_print(call, answer, &(struct answer_rows){ "reclaims", "id" }))
+        print_orders(call, answer);
     return EXIT_DONE;
 }
 
@@ -261,7 +264,7 @@ static int give_order(struct command_call *call, const struct config *config)
         return client_fail(call, &err);
     text = describe(answer);
     if (client_wants_json(call))
-        client_print_json(answer);
+        client_print_json(call, answer);
     else
         printf("%s%s",
                is_repeat(answer)            ? ""
@@ -276,11 +279,14 @@ int cmd_reclaim(struct command_call *call)
     const char *verb = call_argument(call, 0);
     bool is_list = text_equal(verb, "list") && !call_argument(call, 1);
     bool is_end = text_equal(verb, "end") && call_argument(call, 1);
+    const char *form = call_text_or(call, "output", "table");
     int code = EXIT_DONE;
     owned(config) struct config *config = NULL;
 
     if (verb && !is_list && !is_end)
         return call_usage_error(call, "expected nothing, list, or: end ID");
+    if (!is_list && (text_equal(form, "csv") || text_equal(form, "name")))
+        return call_usage_error(call, "-o %s is for `reclaim list`", form);
     if (is_end && !call_text(call, "reason"))
         return call_usage_error(call, "end ID: --reason is required");
     if (!verb && (!call_text(call, "to") || !call_text(call, "reason")))

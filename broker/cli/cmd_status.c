@@ -68,7 +68,7 @@ static bool show(const struct command_call *call, const json_t *status, bool is_
     owned(text) struct text *board = text_new(BOARD_LIMIT);
 
     if (client_wants_json(call) && !is_watching) {
-        client_print_json(status);
+        client_print_json(call, status);
     } else if (client_wants_json(call) || (is_watching && !isatty(STDOUT_FILENO))) {
         owned(chars) char *line = json_print(status);
 

@@ -9,15 +9,19 @@
 #include "broker/terminal/board.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
+#include "broker/terminal/forms.h"
 #include "broker/terminal/leavers.h"
 
 #include <stdio.h>
 
 const struct command_option transfers_options[] = {
     { "all", 'A', NULL, "also list transfers that ended lately", false },
+    ROWS_OPTIONS,
     CLIENT_OPTIONS,
     { 0 },
 };
+
+static const struct answer_rows rows = { "transfers", "transfer" };
 
 int cmd_transfers(struct command_call *call)
 {
@@ -36,11 +40,13 @@ int cmd_transfers(struct command_call *call)
     answer = client_ask(config, HTTP_GET, path, NULL, &err);
     if (!answer)
         return client_fail(call, &err);
-    if (id || client_wants_json(call)) {
-        client_print_json(answer);
+    if (id) {
+        client_print_json(call, answer);
         return EXIT_DONE;
     }
+    if (forms_print(call, answer, &rows))
+        return EXIT_DONE;
     board_transfers(answer, SIZE_MAX, out);
-    fputs(out->chars, stdout);
+    forms_print_table(call, out);
     return EXIT_DONE;
 }

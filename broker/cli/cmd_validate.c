@@ -244,7 +244,7 @@ static int print_result(struct command_call *call, const struct validation *vali
 
         if (validation->is_live)
             json_object_set(root, "findings", validation->findings);
-        client_print_json(root);
+        client_print_json(call, root);
     } else {
         for (size_t i = 0; i < json_array_size(validation->files); i++) {
             const json_t *file = json_array_get(validation->files, i);

@@ -16,7 +16,7 @@ int cmd_version(struct command_call *call)
     owned(json) json_t *json = json_make("{ss}", "version", SLUICE_VERSION);
 
     if (client_wants_json(call))
-        client_print_json(json);
+        client_print_json(call, json);
     else
         printf("sluice %s\n", SLUICE_VERSION);
     return EXIT_DONE;

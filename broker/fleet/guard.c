@@ -12,6 +12,7 @@
 void freeze_clear(struct freeze *freeze)
 {
     mem_free(freeze->cluster);
+    mem_free(freeze->node);
     mem_free(freeze->reason);
     mem_free(freeze->by);
 }
@@ -29,9 +30,23 @@ const struct freeze *guard_freeze(const struct guard *guard, const char *cluster
     for (size_t i = 0; i < guard->freezes.count; i++) {
         const struct freeze *freeze = &guard->freezes.items[i];
 
-        require(freeze->cluster);
-        if (freeze->until.ms > now.ms &&
+        require(freeze->cluster && freeze->node);
+        if (freeze->until.ms > now.ms && freeze->node[0] == '\0' &&
             (freeze->cluster[0] == '\0' || text_equal(freeze->cluster, cluster)))
+            return freeze;
+    }
+    return NULL;
+}
+
+const struct freeze *guard_freeze_of_node(const struct guard *guard, const char *cluster,
+                                          const char *node, struct wall_time now)
+{
+    require(node[0] != '\0');
+    for (size_t i = 0; i < guard->freezes.count; i++) {
+        const struct freeze *freeze = &guard->freezes.items[i];
+
+        if (freeze->until.ms > now.ms && text_equal(freeze->node, node) &&
+            text_equal(freeze->cluster, cluster))
             return freeze;
     }
     return NULL;
@@ -66,9 +81,24 @@ int guard_allows_effect(const struct guard *guard, const struct config_cluster *
                      wall_format(freeze->until, until), freeze->reason);
 }
 
+static int check_freeze_of_node(const struct guard *guard, const struct config_cluster *cluster,
+                                const struct node *node, struct error *err)
+{
+    const struct freeze *freeze = guard_freeze_of_node(guard, cluster->name, node->name,
+                                                       loop_wall(fleet_world(guard->fleet)->loop));
+    char until[WALL_TEXT_SIZE];
+
+    if (!freeze)
+        return 0;
+    return error_set(err, ERROR_DENIED, "node %s is frozen until %s by %s: %s", node->name,
+                     wall_format(freeze->until, until), freeze->by, freeze->reason);
+}
+
 static int check_node(const struct guard *guard, const struct config_pool *source,
                       const struct node *node, struct error *err)
 {
+    if (check_freeze_of_node(guard, source->cluster, node, err) < 0)
+        return -1;
     if (!fleet_is_ephemeral(guard->config, node))
         return error_set(err, ERROR_DENIED, "node %s does not carry %s: it is static", node->name,
                          guard->config->ephemeral_label);

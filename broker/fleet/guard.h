@@ -5,7 +5,8 @@
  * in front of each effect, below the API, and knows no plan: it sees only one wish and the facts.
  *
  * A freeze stops voluntary work on a cluster (or on all) until a time; an emergency passes, and so
- * does a transfer beyond its point of no return, because stopping there has no use.
+ * does a transfer beyond its point of no return, because stopping there has no use.  A freeze of
+ * one node is stronger: as with a node that a person cordoned, no move takes it, reclaims included.
  */
 #pragma once
 
@@ -16,6 +17,7 @@
 
 struct freeze {
     char *cluster; /* "" for all */
+    char *node;    /* its name: only this node of the cluster; "" for the cluster */
     char *reason;
     char *by;               /* who asked */
     struct wall_time until; /* ends by itself */
@@ -59,9 +61,13 @@ int guard_allows_end(const struct guard *guard, const char *whose, struct wall_t
 int guard_allows_effect(const struct guard *guard, const struct config_cluster *cluster,
                         bool is_emergency, struct error *err) __attribute__((warn_unused_result));
 
-/* The freeze that holds for this cluster now, or NULL. */
+/* The freeze that holds for this cluster now, or NULL.  Freezes of single nodes do not count. */
 const struct freeze *guard_freeze(const struct guard *guard, const char *cluster,
                                   struct wall_time now);
+
+/* The freeze of this one node that holds now, or NULL. */
+const struct freeze *guard_freeze_of_node(const struct guard *guard, const char *cluster,
+                                          const char *node, struct wall_time now);
 
 void guard_clear(struct guard *guard);
 void freeze_clear(struct freeze *freeze);

@@ -63,6 +63,7 @@ struct plan_pool {
     struct wall_time due;          /* when the wanted number is needed; 0: now */
     ARRAY(struct plan_node) nodes; /* movable ones */
     ARRAY(struct plan_kept) kept;  /* one for each tool */
+    int64_t frozen;                /* nodes that people froze, and that could be taken otherwise */
 };
 
 struct plan_input {

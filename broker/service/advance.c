@@ -335,6 +335,7 @@ void service_advance(struct service *service)
     plan = plan_make(&survey->input);
     withdraw(service, plan);
     withdraw_ended(service, survey);
+    stays_withdraw(service);
     permits_init(&permits, service, survey, plan);
     decide(&permits);
     has_begun = begin_moves(&permits);

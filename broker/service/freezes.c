@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Freezes: no voluntary work on a cluster, or on all, until a time.  Journaled; they end by
- * themselves.
+ * Freezes: no voluntary work on a cluster, or on all, until a time; or no move of one node.
+ * Journaled; they end by themselves.
  */
 #include "base/input/json.h"
 #include "base/text.h"
@@ -14,32 +14,57 @@ enum { REASON_MAX = 200, LONGEST_S = 366 * 24 * 3600 };
 
 static json_t *freeze_encode(const struct freeze *freeze)
 {
-    return json_make("{ss ss ss so}", "cluster", freeze->cluster, "reason", freeze->reason, "by",
-                     freeze->by, "until", json_wall(freeze->until));
+    json_t *value = json_make("{ss ss ss so}", "cluster", freeze->cluster, "reason", freeze->reason,
+                              "by", freeze->by, "until", json_wall(freeze->until));
+
+    if (freeze->node[0] != '\0')
+        json_object_set_new(value, "node", json_text(freeze->node));
+    return value;
 }
 
-json_t *freezes_describe(const struct service *service)
+json_t *freezes_describe(const struct service *service, bool of_nodes)
 {
     struct wall_time now = loop_wall(service->world->loop);
     json_t *rows = json_array();
 
-    for (size_t i = 0; i < service->guard.freezes.count; i++)
-        if (service->guard.freezes.items[i].until.ms > now.ms)
-            json_array_append_new(rows, freeze_encode(&service->guard.freezes.items[i]));
+    for (size_t i = 0; i < service->guard.freezes.count; i++) {
+        const struct freeze *freeze = &service->guard.freezes.items[i];
+
+        if (freeze->until.ms > now.ms && (freeze->node[0] != '\0') == of_nodes)
+            json_array_append_new(rows, freeze_encode(freeze));
+    }
     return rows;
 }
 
-/* A freeze's key in the journal: one per cluster. */
-static const char *freeze_id(const char *cluster)
+/* Their kind and key in the journal: one for each cluster, or for each node.  A sluice that knows
+   no freezes of nodes must not take one for the freeze of a cluster. */
+static const char *freeze_kind(const struct freeze *freeze)
 {
-    return cluster[0] != '\0' ? cluster : "*";
+    return freeze->node[0] != '\0' ? "node_freeze" : "freeze";
 }
 
-static struct freeze *find_freeze(struct service *service, const char *cluster)
+static char *freeze_id(const struct freeze *freeze)
 {
-    for (size_t i = 0; i < service->guard.freezes.count; i++)
-        if (text_equal(service->guard.freezes.items[i].cluster, cluster))
-            return &service->guard.freezes.items[i];
+    if (freeze->node[0] != '\0')
+        return text_format("%s/%s", freeze->cluster, freeze->node);
+    return mem_copy_chars(freeze->cluster[0] != '\0' ? freeze->cluster : "*");
+}
+
+static void put_freeze(struct journal_batch *batch, const struct freeze *freeze, json_t *value)
+{
+    owned(chars) char *id = freeze_id(freeze);
+
+    journal_put(batch, freeze_kind(freeze), id, freeze->rev, value);
+}
+
+static struct freeze *find_freeze(struct service *service, const char *cluster, const char *node)
+{
+    for (size_t i = 0; i < service->guard.freezes.count; i++) {
+        struct freeze *freeze = &service->guard.freezes.items[i];
+
+        if (text_equal(freeze->cluster, cluster) && text_equal(freeze->node, node))
+            return freeze;
+    }
     return NULL;
 }
 
@@ -47,9 +72,12 @@ static struct freeze *find_freeze(struct service *service, const char *cluster)
 static void add_stand_in(struct service *service, const char *id)
 {
     struct freeze *freeze = array_add(&service->guard.freezes);
+    const char *slash = strchr(id, '/');
     struct error err;
 
-    freeze->cluster = mem_copy_chars(text_equal(id, freeze_id("")) ? "" : id);
+    freeze->cluster = slash ? text_format("%.*s", (int)(slash - id), id)
+                            : mem_copy_chars(text_equal(id, "*") ? "" : id);
+    freeze->node = mem_copy_chars(slash ? slash + 1 : "");
     freeze->reason = mem_copy_chars("its record in the journal cannot be read");
     freeze->by = mem_copy_chars("sluice");
     require(wall_parse("9999-12-31T00:00:00Z", false, &freeze->until, &err) == 0);
@@ -63,7 +91,7 @@ void freezes_put_stand_ins(struct service *service, struct journal_batch *batch)
 
         if (freeze->rev > 0)
             continue;
-        journal_put(batch, "freeze", freeze_id(freeze->cluster), 0, value);
+        put_freeze(batch, freeze, value);
         freeze->rev = 1;
     }
 }
@@ -75,6 +103,7 @@ static int load_freeze(void *context, const char *id, uint64_t rev, const json_t
     struct freeze *freeze;
     struct wall_time until;
     const char *texts[4];
+    const char *node = json_text_or(value, "node", "");
 
     if (json_need_text(value, "cluster", &texts[0], err) < 0 ||
         json_need_text(value, "reason", &texts[1], err) < 0 ||
@@ -87,6 +116,7 @@ static int load_freeze(void *context, const char *id, uint64_t rev, const json_t
     }
     freeze = array_add(&service->guard.freezes);
     freeze->cluster = mem_copy_chars(texts[0]);
+    freeze->node = mem_copy_chars(node);
     freeze->reason = mem_copy_chars(texts[1]);
     freeze->by = mem_copy_chars(texts[2]);
     freeze->until = until;
@@ -96,7 +126,9 @@ static int load_freeze(void *context, const char *id, uint64_t rev, const json_t
 
 int freezes_load(struct service *service, struct error *err)
 {
-    return journal_load(service->world->journal, "freeze", load_freeze, service, err);
+    if (journal_load(service->world->journal, "freeze", load_freeze, service, err) < 0)
+        return -1;
+    return journal_load(service->world->journal, "node_freeze", load_freeze, service, err);
 }
 
 void freezes_move_clock(struct service *service, int64_t by_ms, struct journal_batch *batch)
@@ -108,7 +140,8 @@ void freezes_move_clock(struct service *service, int64_t by_ms, struct journal_b
         require(freeze->rev > 0);
         freeze->until.ms += by_ms;
         value = freeze_encode(freeze);
-        journal_put(batch, "freeze", freeze_id(freeze->cluster), freeze->rev++, value);
+        put_freeze(batch, freeze, value);
+        freeze->rev++;
     }
 }
 
@@ -120,46 +153,89 @@ static int check_cluster(const struct service *service, const char *cluster, str
     return 0;
 }
 
-/* Writes the freeze with its event; the plan is made again at once. */
-static int store_freeze(struct service *service, const struct freeze *freeze, json_t *value,
-                        struct error *err)
+/* Nodes come and go: their freezes are forgotten once they are over. */
+static int forget_over(struct service *service, struct wall_time now, struct error *err)
 {
-    struct journal_batch *batch = journal_batch_new(service->epoch);
-    struct wall_time now = loop_wall(service->world->loop);
-    owned(json) json_t *story = json_make("{ss ss sO}", "event",
-                                          freeze->until.ms > now.ms ? "freeze" : "unfreeze", "by",
-                                          freeze->by, "freeze", value);
+    struct journal_batch *batch = NULL;
 
-    journal_put(batch, "freeze", freeze_id(freeze->cluster), freeze->rev, value);
-    journal_event(batch, now, story);
-    if (journal_commit(service->world->journal, &batch, err) < 0) {
-        runner_break(service->runner, err);
-        return -1;
+    for (size_t i = service->guard.freezes.count; i-- > 0;) {
+        struct freeze *freeze = &service->guard.freezes.items[i];
+        owned(chars) char *id = freeze_id(freeze);
+
+        if (freeze->node[0] == '\0' || freeze->until.ms > now.ms)
+            continue;
+        if (!batch)
+            batch = journal_batch_new(service->epoch);
+        journal_remove(batch, freeze_kind(freeze), id, freeze->rev);
+        freeze_clear(freeze);
+        array_remove(&service->guard.freezes, i);
     }
-    timer_set_sooner(service->timer, 0);
-    return 0;
+    return batch ? journal_commit(service->world->journal, &batch, err) : 0;
 }
 
-/* Replaces the freeze of the same cluster (or of all).  Takes what `next` owns. */
-static json_t *set_freeze(struct service *service, struct freeze next, struct error *err)
+/* In the place of the freeze of the same node, cluster, or of all.  Takes what `next` owns. */
+static void replace_freeze(struct service *service, struct freeze next)
 {
-    struct freeze *freeze = find_freeze(service, next.cluster);
-    json_t *value = freeze_encode(&next);
+    struct freeze *freeze = find_freeze(service, next.cluster, next.node);
 
-    next.rev = freeze ? freeze->rev : 0;
-    require(text_equal(next.cluster, "") || config_cluster(service->config, next.cluster));
-    if (store_freeze(service, &next, value, err) < 0) {
-        freeze_clear(&next);
-        json_decref(value);
-        return NULL;
-    }
-    next.rev++;
     if (freeze)
         freeze_clear(freeze);
     else
         freeze = array_add(&service->guard.freezes);
     *freeze = next;
-    return value;
+}
+
+/* Into one batch; each counts as stored. */
+static void put_all(struct service *service, struct freeze *freezes, size_t count,
+                    struct journal_batch *batch)
+{
+    struct wall_time now = loop_wall(service->world->loop);
+
+    for (size_t i = 0; i < count; i++) {
+        struct freeze *freeze = &freezes[i];
+        const struct freeze *known = find_freeze(service, freeze->cluster, freeze->node);
+        owned(json) json_t *value = freeze_encode(freeze);
+        owned(json) json_t *story = json_make("{ss ss sO}", "event",
+                                              freeze->until.ms > now.ms ? "freeze" : "unfreeze",
+                                              "by", freeze->by, "freeze", value);
+
+        require(freeze->cluster[0] == '\0' || config_cluster(service->config, freeze->cluster));
+        require(freeze->node[0] == '\0' || freeze->cluster[0] != '\0');
+        if (freeze->node[0] != '\0') /* `events --node` finds it */
+            json_object_set_new(story, "node", json_text(freeze->node));
+        freeze->rev = known ? known->rev : 0;
+        put_freeze(batch, freeze, value);
+        journal_event(batch, now, story);
+        freeze->rev++;
+    }
+}
+
+int freezes_set(struct service *service, struct freeze *freezes, size_t count, struct error *err)
+{
+    struct journal_batch *batch = journal_batch_new(service->epoch);
+    int result = forget_over(service, loop_wall(service->world->loop), err);
+
+    put_all(service, freezes, count, batch);
+    if (result == 0)
+        result = journal_commit(service->world->journal, &batch, err);
+    journal_batch_free(batch);
+    if (result < 0)
+        runner_break(service->runner, err);
+    for (size_t i = 0; i < count; i++) {
+        if (result == 0)
+            replace_freeze(service, freezes[i]);
+        else
+            freeze_clear(&freezes[i]);
+    }
+    timer_set_sooner(service->timer, 0); /* the plan is made again at once */
+    return result;
+}
+
+static json_t *set_freeze(struct service *service, struct freeze next, struct error *err)
+{
+    owned(json) json_t *value = freeze_encode(&next);
+
+    return freezes_set(service, &next, 1, err) < 0 ? NULL : json_incref(value);
 }
 
 int reason_read(const json_t *request, const char **ret_reason, struct error *err)
@@ -175,7 +251,7 @@ int reason_read(const json_t *request, const char **ret_reason, struct error *er
 }
 
 /* `until`, or `for_s` from now: a caller that gives it needs no clock. */
-static int read_until(const struct service *service, const json_t *request,
+int freeze_read_until(const struct service *service, const json_t *request,
                       struct wall_time *ret_until, struct error *err)
 {
     struct wall_time now = loop_wall(service->world->loop);
@@ -196,19 +272,52 @@ static int read_until(const struct service *service, const json_t *request,
     return ret_until->ms > now.ms ? 0 : error_set(err, ERROR_INVALID, "until: %s has passed", text);
 }
 
+/* The cluster of a node: the one that is given, or the only one that has it. */
+static const char *cluster_of_node(const struct service *service, const char *cluster,
+                                   const char *node, struct error *err)
+{
+    const struct config *config = service->config;
+    const char *found = NULL;
+
+    for (size_t i = 0; i < config->cluster_count; i++) {
+        const struct config_cluster *one = &config->clusters[i];
+
+        if ((cluster[0] != '\0' && !text_equal(one->name, cluster)) ||
+            !map_get(fleet_snapshot(service->fleet, one)->nodes, node))
+            continue;
+        if (found) {
+            error_set(err, ERROR_INVALID,
+                      "both %s and %s have a node %.100s: name the cluster (--cluster)", found,
+                      one->name, node);
+            return NULL;
+        }
+        found = one->name;
+    }
+    if (!found && service_find_node(service, node, err) == 0)
+        error_set(err, ERROR_NOT_FOUND, "cluster %s has no node %.100s", cluster, node);
+    return found;
+}
+
 json_t *service_freeze(struct service *service, const json_t *request, const char *by,
                        struct error *err)
 {
     const char *cluster = json_text_or(request, "cluster", "");
+    const char *node = json_text_or(request, "node", "");
     const char *reason;
     struct wall_time until;
 
     if (reason_read(request, &reason, err) < 0 || check_cluster(service, cluster, err) < 0 ||
-        read_until(service, request, &until, err) < 0)
+        freeze_read_until(service, request, &until, err) < 0)
         return NULL;
+    if (node[0] != '\0') {
+        cluster = cluster_of_node(service, cluster, node, err);
+        if (!cluster)
+            return NULL;
+    }
     return set_freeze(service,
                       (struct freeze){
                           .cluster = mem_copy_chars(cluster),
+                          .node = mem_copy_chars(node),
                           .reason = mem_copy_chars(reason),
                           .by = mem_copy_chars(by),
                           .until = until,
@@ -216,29 +325,56 @@ json_t *service_freeze(struct service *service, const json_t *request, const cha
                       err);
 }
 
-json_t *service_unfreeze(struct service *service, const json_t *request, const char *by,
-                         struct error *err)
+/* A frozen node; without its cluster the first one of this name. */
+static const struct freeze *find_by_node(struct service *service, const char *cluster,
+                                         const char *node)
+{
+    for (size_t i = 0; i < service->guard.freezes.count; i++) {
+        const struct freeze *freeze = &service->guard.freezes.items[i];
+
+        if (text_equal(freeze->node, node) &&
+            (cluster[0] == '\0' || text_equal(freeze->cluster, cluster)))
+            return freeze;
+    }
+    return NULL;
+}
+
+static const struct freeze *find_to_end(struct service *service, const json_t *request,
+                                        struct error *err)
 {
     const char *cluster = json_text_or(request, "cluster", "");
-    struct wall_time now = loop_wall(service->world->loop);
+    const char *node = json_text_or(request, "node", "");
     const struct freeze *freeze;
 
     if (check_cluster(service, cluster, err) < 0)
         return NULL;
-    freeze = find_freeze(service, cluster);
-    if (!freeze || freeze->until.ms <= now.ms) {
-        error_set(err, ERROR_NOT_FOUND,
-                  cluster[0] ? "cluster %s has no freeze of its own"
-                             : "there is no freeze of all%s",
-                  cluster);
+    freeze = node[0] != '\0' ? find_by_node(service, cluster, node)
+                             : find_freeze(service, cluster, "");
+    if (freeze && freeze->until.ms > loop_wall(service->world->loop).ms)
+        return freeze;
+    if (node[0] != '\0')
+        error_set(err, ERROR_NOT_FOUND, "node %.100s has no freeze of its own", node);
+    else if (cluster[0] != '\0')
+        error_set(err, ERROR_NOT_FOUND, "cluster %s has no freeze of its own", cluster);
+    else
+        error_set(err, ERROR_NOT_FOUND, "there is no freeze of all");
+    return NULL;
+}
+
+json_t *service_unfreeze(struct service *service, const json_t *request, const char *by,
+                         struct error *err)
+{
+    const struct freeze *freeze = find_to_end(service, request, err);
+
+    if (!freeze)
         return NULL;
-    }
     return set_freeze(service,
                       (struct freeze){
-                          .cluster = mem_copy_chars(cluster),
+                          .cluster = mem_copy_chars(freeze->cluster),
+                          .node = mem_copy_chars(freeze->node),
                           .reason = mem_copy_chars("unfreeze"),
                           .by = mem_copy_chars(by),
-                          .until = now,
+                          .until = loop_wall(service->world->loop),
                       },
                       err);
 }

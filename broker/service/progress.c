@@ -225,7 +225,7 @@ static void look_at_freezes(const struct service *service, struct health *health
         const struct condition condition = { .kind = CONDITION_FROZEN, .what = freeze->cluster };
         char until[WALL_TEXT_SIZE];
 
-        if (freeze->until.ms > loop_wall(service->world->loop).ms)
+        if (freeze->node[0] == '\0' && freeze->until.ms > loop_wall(service->world->loop).ms)
             health_add(health, &condition,
                        text_format("%s: frozen until %s by %s: %s",
                                    freeze->cluster[0] ? freeze->cluster : "all clusters",

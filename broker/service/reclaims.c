@@ -357,6 +357,13 @@ static bool ends_too_soon(const struct service *service, const struct portions *
     return false;
 }
 
+static int64_t count_frozen(const struct service *service)
+{
+    owned(json) json_t *rows = freezes_describe(service, true);
+
+    return (int64_t)json_array_size(rows);
+}
+
 /* The reason why no node can be given. */
 static void refuse(const struct service *service, const struct config_cluster *cluster,
                    const struct portions *portions, const json_t *unknown, struct error *err)
@@ -365,6 +372,11 @@ static void refuse(const struct service *service, const struct config_cluster *c
 
     if (first)
         error_set(err, ERROR_DENIED, "%s", json_text_or(first, "reason", ""));
+    else if (!ends_too_soon(service, portions, err) && count_frozen(service) > 0)
+        error_set(err, ERROR_DENIED,
+                  "no movable research node shares a reservation with a pool of %s; %" PRId64
+                  " nodes are frozen (`sluice status` tells by whom, `sluice resume` ends it)",
+                  cluster->name, count_frozen(service));
     else if (!ends_too_soon(service, portions, err))
         error_set(err, ERROR_DENIED,
                   "no movable research node shares a reservation with a pool of %s", cluster->name);

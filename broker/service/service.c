@@ -259,18 +259,27 @@ static json_t *describe_pools(const struct service *service, const struct survey
     return rows;
 }
 
-/* Nodes of its reservation that only Slurm can free. */
+/* Nodes of a pool that only Slurm can free, and those that people froze. */
+static void add_kept(const struct plan_pool *pool, json_t *rows)
+{
+    const char *name = pool->config->name;
+
+    for (size_t i = 0; i < pool->kept.count; i++)
+        json_array_append_new(rows, json_make("{ss ss sI}", "pool", name, "tool",
+                                              pool->kept.items[i].tool, "nodes",
+                                              (json_int_t)pool->kept.items[i].nodes));
+    if (pool->frozen > 0)
+        json_array_append_new(rows, json_make("{ss ss sI}", "pool", name, "tool", "freeze", "nodes",
+                                              (json_int_t)pool->frozen));
+}
+
 static json_t *describe_kept(const struct plan_input *input, const struct config_pool *pool)
 {
     json_t *rows = json_array();
 
     for (size_t i = 0; i < input->config->pool_count; i++)
-        for (size_t k = 0; k < input->pools[i].kept.count; k++)
-            if (input->pools[i].config->reservation == pool->reservation)
-                json_array_append_new(rows,
-                                      json_make("{ss ss sI}", "pool", input->pools[i].config->name,
-                                                "tool", input->pools[i].kept.items[k].tool, "nodes",
-                                                (json_int_t)input->pools[i].kept.items[k].nodes));
+        if (input->pools[i].config->reservation == pool->reservation)
+            add_kept(&input->pools[i], rows);
     return rows;
 }
 

@@ -95,6 +95,7 @@ struct event_wish {
     const char *node;  /* node, new node or host */
     const char *move;  /* a move's ID, or a transfer's */
     const char *actor; /* the person who asked for it */
+    bool acts;         /* only what people did */
 };
 
 /* As service_events().  With such a wish it looks at the last 10,000 events; is_cut: older ones
@@ -139,8 +140,19 @@ json_t *service_end_reclaim(struct service *service, const json_t *request, cons
 json_t *service_hold(struct service *service, const json_t *request, const char *by,
                      struct error *err) __attribute__((warn_unused_result));
 
-/* request: {cluster ("" for all), until (RFC 3339) or for_s (from now), reason}; unfreeze:
-   {cluster}. */
+/* request: {what (a transfer, a move or a moving node), until or for_s (from now), reason}: those
+   of its nodes that can go back do, and are frozen. Answer: {what, reason, by, until, goes_back,
+   goes_on: [{transfer, move, node, cluster, step}]}.  ERROR_NOT_FOUND; ERROR_CONFLICT: none can. */
+json_t *service_abort(struct service *service, const json_t *request, const char *by,
+                      struct error *err) __attribute__((warn_unused_result));
+
+/* request: {what}: ends the freeze of this node, or of the nodes of this transfer or move: {what,
+   by, nodes: [{cluster, node}]}; ERROR_NOT_FOUND. */
+json_t *service_resume(struct service *service, const json_t *request, const char *by,
+                       struct error *err) __attribute__((warn_unused_result));
+
+/* request: {cluster ("" for all), until (RFC 3339) or for_s (from now), reason}, and `node` for one
+   node, whose cluster may be left out if only one has it; unfreeze: {cluster, node}. */
 json_t *service_freeze(struct service *service, const json_t *request, const char *by,
                        struct error *err) __attribute__((warn_unused_result));
 json_t *service_unfreeze(struct service *service, const json_t *request, const char *by,

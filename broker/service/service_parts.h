@@ -156,7 +156,19 @@ int reason_read(const json_t *request, const char **ret_reason, struct error *er
 
 /* freezes.c, reclaims.c; described are those that have not ended. */
 int freezes_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
-json_t *freezes_describe(const struct service *service);
+/* Those of clusters, or those of nodes. */
+json_t *freezes_describe(const struct service *service, bool of_nodes);
+/* Replaces the freezes of the same clusters and nodes, in one commit with their events; one whose
+   time has passed ends the freeze.  Takes what they own, also after an error, which breaks the
+   runner. */
+int freezes_set(struct service *service, struct freeze *freezes, size_t count, struct error *err)
+    __attribute__((warn_unused_result));
+/* request: until (RFC 3339), or for_s (from now). */
+int freeze_read_until(const struct service *service, const json_t *request,
+                      struct wall_time *ret_until, struct error *err)
+    __attribute__((warn_unused_result));
+/* stays.c: transfers of frozen nodes go back, if they can. */
+void stays_withdraw(struct service *service);
 /* Puts stand-ins for unreadable freezes into the batch that sets those aside. */
 void freezes_put_stand_ins(struct service *service, struct journal_batch *batch);
 enum { ORDERS_KEPT = 200 }; /* orders that are over and kept; as many as ended transfers */
@@ -287,7 +299,7 @@ void dry_runs_clear(struct service *service);
 json_t *transfer_describe(const struct service *service, const struct transfer *transfer)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* {freezes: [...], reclaims: [...]} that have not ended. */
+/* {freezes, frozen_nodes, reclaims: [...]} that have not ended. */
 json_t *holds_describe(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 

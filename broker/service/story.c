@@ -39,6 +39,20 @@ static bool is_one_of(const json_t *event, const char *const *members, const cha
     return is_found;
 }
 
+/* What people do, in distinction to what sluice does of itself. */
+static bool is_act(const json_t *event)
+{
+    static const char *const acts[] = {
+        "schedules_applied", "reclaim",         "reclaim_ended",  "freeze", "unfreeze", "held",
+        "host_released",     "config_reloaded", "config_refused",
+    };
+
+    for (size_t i = 0; i < COUNT_OF(acts); i++)
+        if (text_equal(json_text_or(event, "event", ""), acts[i]))
+            return true;
+    return false;
+}
+
 static bool is_wanted(const struct event_wish *wish, int64_t since_ms, const json_t *row)
 {
     static const char *const nodes[] = { "node", "new_node", "host", NULL };
@@ -46,8 +60,9 @@ static bool is_wanted(const struct event_wish *wish, int64_t since_ms, const jso
     static const char *const actors[] = { "by", "ended_by", NULL };
     const json_t *event = json_object_get(row, "event");
 
-    return json_int_or(row, "at", 0) >= since_ms && is_one_of(event, nodes, wish->node) &&
-           is_one_of(event, moves, wish->move) && is_one_of(event, actors, wish->actor);
+    return json_int_or(row, "at", 0) >= since_ms && (!wish->acts || is_act(event)) &&
+           is_one_of(event, nodes, wish->node) && is_one_of(event, moves, wish->move) &&
+           is_one_of(event, actors, wish->actor);
 }
 
 static json_t *describe(const json_t *row)
@@ -61,7 +76,7 @@ static json_t *describe(const json_t *row)
 
 static bool is_filtered(const struct event_wish *wish)
 {
-    return wish->since || wish->node || wish->move || wish->actor;
+    return wish->acts || wish->since || wish->node || wish->move || wish->actor;
 }
 
 /* Whether an older event, which was not read, could be wanted, too. */

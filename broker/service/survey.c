@@ -247,9 +247,18 @@ static void keep_for(struct plan_pool *pool, const char *tool)
     *array_add(&pool->kept) = (struct plan_kept){ .tool = tool, .nodes = 1 };
 }
 
-/* Whether a pod on it is a node of a Slurm cluster, which Slurm has to drain first. */
+/* Whether a person froze it, or a pod on it is a node of a Slurm cluster, which Slurm has to drain
+   first. */
 static bool is_kept(const struct service *service, struct plan_pool *pool, const struct node *node)
 {
+    const char *cluster = pool->config->cluster->name;
+
+    if (guard_freeze_of_node(&service->guard, cluster, node->name,
+                             loop_wall(service->world->loop))) {
+        pool->frozen++;
+        return true;
+    }
+
     const struct pod *pod = snapshot_slurm_pod(
         fleet_snapshot(service->fleet, pool->config->cluster), node->name);
 

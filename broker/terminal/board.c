@@ -98,6 +98,38 @@ static void add_margin(const json_t *status, struct text *out)
              duration_format(margin_s * SECOND_MS, text));
 }
 
+static bool is_same_freeze(const json_t *left, const json_t *right)
+{
+    static const char *const members[] = { "cluster", "until", "by", "reason", NULL };
+
+    for (const char *const *member = members; *member; member++)
+        if (!json_equal(json_object_get(left, *member), json_object_get(right, *member)))
+            return false;
+    return true;
+}
+
+/* One line for nodes that were frozen together. */
+static void print_frozen_nodes(const json_t *rows, struct text *out)
+{
+    enum { SHOWN = 3 };
+    size_t count = json_array_size(rows);
+
+    for (size_t first = 0, end; first < count; first = end) {
+        const json_t *row = json_array_get(rows, first);
+
+        for (end = first + 1; end < count && is_same_freeze(row, json_array_get(rows, end)); end++)
+            ;
+        text_add(out, "FROZEN          %s: ", json_text_or(row, "cluster", "-"));
+        for (size_t i = first; i < end && i < first + SHOWN; i++)
+            text_add(out, "%s%s", i > first ? ", " : "",
+                     json_text_or(json_array_get(rows, i), "node", "-"));
+        if (end - first > SHOWN)
+            text_add(out, " and %zu more", end - first - SHOWN);
+        text_add(out, " until %s by %s: %s\n", json_text_or(row, "until", "-"),
+                 json_text_or(row, "by", "-"), json_text_or(row, "reason", "-"));
+    }
+}
+
 void board_overrides(const json_t *answer, struct text *out)
 {
     const json_t *row;
@@ -108,6 +140,7 @@ void board_overrides(const json_t *answer, struct text *out)
                  json_text_or(row, "cluster", "")[0] ? json_text_or(row, "cluster", "") : "all",
                  json_text_or(row, "until", "-"), json_text_or(row, "by", "-"),
                  json_text_or(row, "reason", "-"));
+    print_frozen_nodes(json_at(answer, "overrides/frozen_nodes"), out);
     json_array_foreach(json_at(answer, "overrides/reclaims"), i, row)
         text_add(out, "RECLAIM         %s at %" PRId64 " nodes until %s by %s: %s\n",
                  json_text_or(row, "pool", "-"), json_int_or(row, "level_nodes", 0),
@@ -281,10 +314,16 @@ static void print_lack(const json_t *lack, struct text *out)
 
     text_add(out, "  ! pool %s lacks %" PRId64 " nodes that no pool can give\n",
              json_text_or(lack, "pool", "-"), json_int_or(lack, "nodes", 0));
-    json_array_foreach(json_object_get(lack, "kept"), i, row)
-        text_add(out, "    %" PRId64 " nodes of pool %s run slurmd (%s): drain them in Slurm\n",
-                 json_int_or(row, "nodes", 0), json_text_or(row, "pool", "-"),
-                 json_text_or(row, "tool", "-"));
+    json_array_foreach(json_object_get(lack, "kept"), i, row) {
+        const char *tool = json_text_or(row, "tool", "-");
+
+        text_add(out, "    %" PRId64 " nodes of pool %s ", json_int_or(row, "nodes", 0),
+                 json_text_or(row, "pool", "-"));
+        if (text_equal(tool, "freeze"))
+            text_add(out, "are frozen: `sluice status` tells by whom, `sluice resume` ends it\n");
+        else
+            text_add(out, "run slurmd (%s): drain them in Slurm\n", tool);
+    }
 }
 
 void board_lacks(const json_t *plan, struct text *out)

@@ -253,13 +253,22 @@ int client_fail(const struct command_call *call, const struct error *err)
 
 bool client_wants_json(const struct command_call *call)
 {
-    return text_equal(call_text_or(call, "output", "table"), "json");
+    const char *form = call_text_or(call, "output", "table");
+
+    return text_equal(form, "json") || text_equal(form, "yaml");
 }
 
-void client_print_json(const json_t *json)
+void client_print_json(const struct command_call *call, const json_t *json)
 {
-    owned(chars) char *text = json_print_pretty(json);
+    owned(text) struct text *yaml = text_new(TEXT_UNBOUNDED);
+    owned(chars) char *text = NULL;
 
+    if (text_equal(call_text_or(call, "output", "table"), "yaml")) {
+        yaml_print(json, yaml);
+        fputs(yaml->chars, stdout);
+        return;
+    }
+    text = json_print_pretty(json);
     fputs(text, stdout);
 }
 
@@ -267,7 +276,7 @@ void client_show(const struct command_call *call, const json_t *json,
                  void (*print)(const json_t *json))
 {
     if (client_wants_json(call))
-        client_print_json(json);
+        client_print_json(call, json);
     else
         print(json);
 }
@@ -319,6 +328,28 @@ bool client_confirm(const struct command_call *call, const char *what, const cha
         return false;
     line[strcspn(line, "\n")] = '\0';
     return text_equal(line, word);
+}
+
+int client_add_until(const struct command_call *call, int64_t usual_ms, json_t *request,
+                     struct error *err)
+{
+    struct wall_time until;
+    char text[WALL_TEXT_SIZE];
+    int64_t for_ms = 0;
+
+    if (call_text(call, "until")) {
+        if (wall_parse(call_text(call, "until"), false, &until, err) < 0)
+            return -1;
+        return json_object_set_new(request, "until", json_text(wall_format(until, text)));
+    }
+    if (call_duration(call, "for", &for_ms, err) < 0)
+        return -1;
+    if (!call_text(call, "for"))
+        for_ms = usual_ms;
+    if (for_ms <= 0)
+        return error_set(err, ERROR_INVALID, "say when it ends: --until TIME or --for DURATION");
+    return json_object_set_new(request, "for_s",
+                               json_integer((json_int_t)((for_ms + SECOND_MS - 1) / SECOND_MS)));
 }
 
 void client_rest(int64_t duration_ms)

@@ -45,10 +45,11 @@ json_t *client_ask(const struct config *config, enum http_method method, const c
 /* Prints the error and returns the exit code that its kind means. */
 int client_fail(const struct command_call *call, const struct error *err);
 
+/* Whether --output asks for all of the answer as data: as JSON, or as the same in YAML. */
 bool client_wants_json(const struct command_call *call);
 
-/* Pretty JSON on standard output. */
-void client_print_json(const json_t *json);
+/* Pretty JSON on standard output, or YAML if --output asks for it. */
+void client_print_json(const struct command_call *call, const json_t *json);
 
 /* Shows the answer in the form that --output asks for; print makes the table. */
 void client_show(const struct command_call *call, const json_t *json,
@@ -62,6 +63,11 @@ bool client_will_ask(const struct command_call *call);
 
 /* Asks the person, if there is one, to type `word`; true when no person can be asked. */
 bool client_confirm(const struct command_call *call, const char *what, const char *word);
+
+/* Adds `until` or `for_s` to a request, from --until TIME or --for DURATION; usual_ms: if neither
+   is given (0: one is needed).  -1 and ERROR_INVALID. */
+int client_add_until(const struct command_call *call, int64_t usual_ms, json_t *request,
+                     struct error *err) __attribute__((warn_unused_result));
 
 /* Does nothing for a while. */
 void client_rest(int64_t duration_ms);

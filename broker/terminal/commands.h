@@ -17,11 +17,14 @@
     COMMAND(departures, "", 0, 0, COMMAND_READS)                     \
     COMMAND(leads, "", 0, 0, COMMAND_READS)                          \
     COMMAND(events, "", 0, 0, COMMAND_READS)                         \
+    COMMAND(audit, "", 0, 0, COMMAND_READS)                          \
     COMMAND(plan, "", 0, 0, COMMAND_READS)                           \
     COMMAND(apply, "[PLAN]", 0, 1, COMMAND_WRITES)                   \
     COMMAND(reclaim, "[list | end ID]", 0, 2, COMMAND_WRITES)        \
     COMMAND(freeze, "", 0, 0, COMMAND_WRITES)                        \
     COMMAND(unfreeze, "", 0, 0, COMMAND_WRITES)                      \
+    COMMAND(abort, "{TRANSFER | MOVE | NODE}", 1, 1, COMMAND_WRITES) \
+    COMMAND(resume, "{TRANSFER | MOVE | NODE}", 1, 1, COMMAND_WRITES) \
     COMMAND(hold, "NODE", 1, 1, COMMAND_WRITES)                      \
     COMMAND(hosts, "[release HOST]", 0, 2, COMMAND_WRITES)           \
     COMMAND(journal, "{check,repair}", 1, 1, COMMAND_WRITES)         \

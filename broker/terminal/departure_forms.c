@@ -6,6 +6,7 @@
 #include "broker/terminal/departure_forms.h"
 
 #include "base/input/json.h"
+#include "broker/terminal/forms.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -33,36 +34,26 @@ int64_t departure_gpus(const json_t *row)
     return gpus;
 }
 
-/* RFC 4180: quoted where needed, quotes doubled. */
-static void add_csv(struct text *out, const char *chars, const char *end)
-{
-    if (!strpbrk(chars, ",\"\r\n")) {
-        text_add(out, "%s%s", chars, end);
-        return;
-    }
-    text_add(out, "\"");
-    for (; *chars; chars++)
-        text_add(out, "%s%c", *chars == '"' ? "\"" : "", *chars);
-    text_add(out, "\"%s", end);
-}
-
-void departures_csv(const json_t *answer, struct text *out)
+void departures_csv(const json_t *answer, bool has_titles, struct text *out)
 {
     static const char *const keys[] = { "leaves", "node",      "cluster", "pool",
                                         "to",     "certainty", "due",     "window" };
     const json_t *row;
     size_t i;
 
-    for (size_t k = 0; k < COUNT_OF(keys); k++)
+    for (size_t k = 0; has_titles && k < COUNT_OF(keys); k++)
         text_add(out, "%s,", keys[k]);
-    text_add(out, "gpus,jobs\r\n");
+    text_add(out, "%s", has_titles ? "gpus,jobs\r\n" : "");
     json_array_foreach(json_object_get(answer, "departures"), i, row) {
         owned(chars) char *jobs = departure_jobs(row, "; ");
 
-        for (size_t k = 0; k < COUNT_OF(keys); k++)
-            add_csv(out, json_text_or(row, keys[k], ""), ",");
+        for (size_t k = 0; k < COUNT_OF(keys); k++) {
+            csv_add(out, json_text_or(row, keys[k], ""));
+            text_add(out, ",");
+        }
         text_add(out, "%" PRId64 ",", departure_gpus(row));
-        add_csv(out, jobs, "\r\n");
+        csv_add(out, jobs);
+        text_add(out, "\r\n");
     }
 }
 

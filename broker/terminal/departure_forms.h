@@ -9,6 +9,7 @@
 #include "base/text.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 /* "JobSet align/sft-1412, Job eval/e-77" of one departure; the caller frees it. */
 char *departure_jobs(const json_t *row, const char *between)
@@ -17,5 +18,6 @@ char *departure_jobs(const json_t *row, const char *between)
 /* The GPUs of all jobs on the node that leaves. */
 int64_t departure_gpus(const json_t *row);
 
-void departures_csv(const json_t *answer, struct text *out);
+/* has_titles: with a first line of titles. */
+void departures_csv(const json_t *answer, bool has_titles, struct text *out);
 void departures_ical(const json_t *answer, struct text *out);

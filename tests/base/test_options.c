@@ -59,16 +59,18 @@ static const struct command_help move_help = { "Moves", NULL, NULL };
 static const struct command_help need_help = { "Needs one", "", "tool need a\n" };
 static const struct command_help root_help = { "A tool", NULL, "" };
 static const struct command move_children[] = {
-    { "list", "[POOL...]", 0, 2, COMMAND_READS, list_options, &list_help, run_list, NULL },
+    { "list", "[POOL...]", 0, 2, COMMAND_READS, list_options, &list_help, run_list, NULL, NULL },
     { 0 },
 };
 static const struct command children[] = {
-    { "move", NULL, 0, 0, COMMAND_READS, NULL, &move_help, NULL, move_children },
-    { "need", "POOL", 1, 1, COMMAND_WRITES, list_options, &need_help, run_list, NULL },
+    { "move", NULL, 0, 0, COMMAND_READS, NULL, &move_help, NULL, move_children, NULL },
+    { "need", "POOL", 1, 1, COMMAND_WRITES, list_options, &need_help, run_list, NULL, NULL },
     { 0 },
 };
-static const struct command root = { "tool", NULL,       0,    0,       COMMAND_READS,
-                                     NULL,   &root_help, NULL, children };
+static const struct command_synonym synonyms[] = { { "transfer", "move" }, { 0 } };
+static const struct command root = {
+    .name = "tool", .help = &root_help, .children = children, .synonyms = synonyms
+};
 
 enum { ARGUMENTS = 10 };
 
@@ -158,6 +160,16 @@ static const struct {
       "",
       "tool: unknown command \"nede\", did you mean \"need\"?\n"
       "Run \"tool --help\" for how to use it.\n" },
+    { { "transfer" },
+      64,
+      "",
+      "tool: unknown command \"transfer\", did you mean \"move\"?\n"
+      "Run \"tool --help\" for how to use it.\n" },
+    { { "help", "exit-codes" }, 0, "", "" },
+    { { "--version" },
+      64,
+      "",
+      "tool: unknown option --version\nRun \"tool --help\" for how to use it.\n" },
     { { "move" }, 64, "", NULL },
     { { NULL }, 64, "", NULL },
     { { "need", "--help" }, 0, "", "" },

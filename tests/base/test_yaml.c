@@ -3,11 +3,13 @@
  *
  * YAML: the tree, every refused construct with its words, limits, typed values.
  */
+#include "base/input/json.h"
 #include "base/input/yaml.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "tests/support/folder.h"
+#include "tests/support/golden.h"
 #include "tests/support/unit.h"
 
 #include <string.h>
@@ -334,6 +336,45 @@ static void random_syntax_is_survived(void **state)
     assert_true(accepted > 100);
 }
 
+/* Every text comes back as the same text, and never as a number, a time or a truth value. */
+static void prints_what_reads_back(void **state)
+{
+    static const char *const texts[] = {
+        "",     "prod-a",   "2026-11-17T08:00:00Z",
+        "12",   "1e3",      "-",
+        "yes",  "No",       "null",
+        "~",    "a: b",     "a #b",
+        "#a",   "- a",      "[x]",
+        "{y}",  "*x",       "&x",
+        "!x",   "a\nb",     "\tx",
+        " x ",  "'q'",      "\"q\"",
+        "a, b", "100 %",    "@x",
+        "`x`",  "\xc3\xa9", "0x1f",
+        "on",   "a:b",      "? a",
+        "| a",  "=",        "<<",
+        ".5",   "...",      "---",
+        "x\\y",
+    };
+    owned(json) json_t *rows = json_array();
+    owned(json) json_t *value = json_make("{si sb sn sf sO s[] s{}}", "count", 3, "is_known", 1,
+                                          "none", "share", 0.5, "texts", rows, "empty", "nothing");
+    owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
+    owned(yaml_document) struct yaml_document *document = NULL;
+    const struct yaml_node *found;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        json_array_append_new(rows, json_text(texts[i]));
+    yaml_print(value, out);
+    golden_check("golden/base/printed.yaml", out->chars);
+    document = parse(out->chars, NULL);
+    assert_non_null(document);
+    found = yaml_get(yaml_root(document), "texts");
+    assert_int_equal(found->count, COUNT_OF(texts));
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        assert_string_equal(found->children[i].text, texts[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +388,7 @@ int main(void)
         cmocka_unit_test(errors_give_the_path),
         cmocka_unit_test(reads_a_file),
         cmocka_unit_test(random_syntax_is_survived),
+        cmocka_unit_test(prints_what_reads_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,16 @@ static const struct mistake mistakes[] = {
     { "help statsu", 64, "did you mean \"status\"?" },
     { "status --wach", 64, "did you mean --watch?" },
     { "status -x", 64, "unknown option -x" },
-    { "status -o yaml", 64, "json" },
+    { "status -o xml", 64, "json" },
+    { "status -o csv", 64, "json" },
+    { "cancel t-1", 64, "did you mean \"abort\"?" },
+    { "drain", 64, "did you mean \"reclaim\"?" },
+    { "help logs", 64, "did you mean \"events\"?" },
+    { "abort t-1", 64, "--reason is required" },
+    { "abort --reason x", 64, "TRANSFER | MOVE | NODE" },
+    { "abort t-1 --reason x --for 0s", 64, "--until TIME or --for DURATION" },
+    { "abort t-1 --reason x -c @/sluice.yaml", 1, "start it with `sluice serve --config " },
+    { "reclaim --to prod-a --reason x --nodes 1 -o csv -c @/sluice.yaml", 64, "`reclaim list`" },
     { "status --watch=2", 64, "takes no value" },
     { "status here", 64, "unexpected argument \"here\"" },
     { "transfers one two", 64, "unexpected argument \"two\"" },
@@ -103,6 +112,38 @@ static void a_mistake_is_answered_with_what_to_do(void **state)
     (void)state;
     assert_int_equal(file_make_folder(schedules, 0755, &err), 0);
     expect_mistakes(folder, mistakes, COUNT_OF(mistakes));
+}
+
+static void exit_codes_and_version_have_a_word_of_their_own(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(said) struct said codes = expect_code(folder, 0, "help exit-codes");
+    owned(said) struct said option = expect_code(folder, 0, "--version");
+    owned(said) struct said command = expect_code(folder, 0, "version");
+    owned(said) struct said yaml = expect_code(folder, 0, "version -o yaml");
+
+    (void)state;
+    golden_check("golden/cli/exit-codes.txt", codes.out->chars);
+    assert_string_equal(option.out->chars, command.out->chars);
+    assert_true(text_starts_with(yaml.out->chars, "version: \""));
+}
+
+/* Each synonym names a command, and is none itself. */
+static void synonyms_name_commands(void **state)
+{
+    const struct command_synonym *synonym = sluice_commands.synonyms;
+
+    (void)state;
+    for (; synonym->word; synonym++) {
+        size_t known = 0;
+
+        for (const struct command *command = sluice_commands.children; command->name; command++) {
+            known += text_equal(command->name, synonym->command);
+            assert_string_not_equal(command->name, synonym->word);
+        }
+        if (known != 1)
+            fail_msg("%s: there is no command %s", synonym->word, synonym->command);
+    }
 }
 
 static int count_entries(const char *path)
@@ -184,6 +225,8 @@ int main(void)
         cmocka_unit_test(a_mistake_is_answered_with_what_to_do),
         cmocka_unit_test(a_broken_configuration_starts_nothing),
         cmocka_unit_test(a_broken_file_is_named_with_line_and_key),
+        cmocka_unit_test(exit_codes_and_version_have_a_word_of_their_own),
+        cmocka_unit_test(synonyms_name_commands),
     };
 
     mem_setup();

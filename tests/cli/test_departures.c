@@ -207,7 +207,7 @@ static void the_forms_for_other_programs(void **state)
 
     (void)state;
     assert_non_null(answer);
-    departures_csv(answer, csv);
+    departures_csv(answer, true, csv);
     golden_check("golden/cli/departures.csv", csv->chars);
     departures_ical(answer, ical);
     golden_check("golden/cli/departures.ics", ical->chars);

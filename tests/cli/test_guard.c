@@ -54,9 +54,20 @@ static void freeze(struct bench *bench, const char *cluster, int64_t duration_ms
     struct freeze *hold = array_add(&bench->guard.freezes);
 
     hold->cluster = mem_copy_chars(cluster);
+    hold->node = mem_copy_chars("");
     hold->reason = mem_copy_chars("incident 7");
     hold->by = mem_copy_chars("test");
     hold->until.ms = loop_wall(bench->rehearsal->loop).ms + duration_ms;
+}
+
+static void freeze_node(struct bench *bench, const char *cluster, const char *node)
+{
+    freeze(bench, cluster, HOUR_MS);
+
+    struct freeze *last = &bench->guard.freezes.items[bench->guard.freezes.count - 1];
+
+    mem_free(last->node);
+    last->node = mem_copy_chars(node);
 }
 
 static int may_begin(const struct bench *bench, bool is_emergency, struct error *err)
@@ -252,6 +263,26 @@ static void what_is_not_seen_gets_nothing(void **state)
     }
 }
 
+/* No caller passes, as with a node that a person cordoned.  The cluster is not frozen by it. */
+static void a_frozen_node_does_not_move(void **state)
+{
+    owned(bench) struct bench bench = open_bench();
+    struct wall_time now = loop_wall(bench.rehearsal->loop);
+    owned(chars) char *refusal = text_format(
+        "node %s is frozen until 2026-11-17T07:01:00Z by test: incident 7", bench.node.name);
+
+    (void)state;
+    freeze_node(&bench, "prod-a", bench.node.name); /* another node of that name */
+    freeze_node(&bench, "research-a", "another");
+    expect(&bench, false, NULL);
+    freeze_node(&bench, "research-a", bench.node.name);
+    expect(&bench, false, refusal);
+    expect(&bench, true, refusal);
+    assert_null(guard_freeze(&bench.guard, "research-a", now));
+    bench.guard.freezes.items[2].until = now;
+    expect(&bench, false, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +295,7 @@ int main(void)
         cmocka_unit_test(a_freeze_of_either_side_holds_until_its_end),
         cmocka_unit_test(old_knowledge_frees_nothing),
         cmocka_unit_test(what_is_not_seen_gets_nothing),
+        cmocka_unit_test(a_frozen_node_does_not_move),
     };
 
     mem_setup();

@@ -191,7 +191,7 @@ static void watch_holds(struct rehearsal *rehearsal, struct course *course, int6
     const struct runner *runner = service->runner;
     const struct config_pool *pool = config_pool(service->config, "prod-a-east");
     const struct lane *lane = attempts_lane(runner->attempts, pool);
-    owned(json) json_t *freezes = freezes_describe(service);
+    owned(json) json_t *freezes = freezes_describe(service, false);
     owned(json) json_t *reclaims = reclaims_describe(service);
     owned(json) json_t *hosts = attempts_hosts(runner->attempts, runner_now(runner));
 

@@ -163,15 +163,18 @@ static void add_rare_kinds(const struct scene *scene)
     struct journal_batch *batch = journal_batch_new(service->epoch);
     owned(json) json_t *route = json_make("{si si si ss}", "failures", 1, "served", 0, "failed", 5,
                                           "why", "no room");
-    owned(json) json_t *host = json_make("{sI ss ss}", "until",
-                                         (json_int_t)loop_wall(service->world->loop).ms + DAY_MS,
-                                         "pool", "prod-a-east", "text", "slow");
+    struct wall_time soon = { loop_wall(service->world->loop).ms + DAY_MS };
+    owned(json) json_t *host = json_make("{sI ss ss}", "until", (json_int_t)soon.ms, "pool",
+                                         "prod-a-east", "text", "slow");
     owned(json)
         json_t *gang = json_make("{ss ss ss s[]}", "cluster", "research-a", "path",
                                  "/apis/batch/v1/namespaces/ml/jobs/j", "uid", "u-1", "transfers");
     owned(json) json_t *counts = json_make("{si si}", "violations", 0, "emergencies", 3);
+    owned(json) json_t *node = json_make("{ss ss ss ss so}", "cluster", "research-a", "node", "n",
+                                         "reason", "", "by", "ada", "until", json_wall(soon));
     struct error err = { 0 };
 
+    journal_put(batch, "node_freeze", "research-a/n", 0, node);
     journal_put(batch, "route", "research-a-east", 0, route);
     journal_put(batch, "quarantine", "google/host-7", 0, host);
     journal_put(batch, "suspension", "research-a /apis/batch/v1/namespaces/ml/jobs/j", 0, gang);
@@ -363,7 +366,7 @@ static void each_record_is_damaged_in_turn(void **state)
     static const char *const kinds[] = { "transfer", "effect",     "leads",      "route",
                                          "freeze",   "quarantine", "suspension", "schedule",
                                          "notice",   "reclaim",    "scale",      "losses",
-                                         "clock",    "quota",      "named" };
+                                         "clock",    "quota",      "named",      "node_freeze" };
     struct sweep sweep = { .part = sweep_part(SAMPLE) };
     const struct record *before = NULL;
 

@@ -8,24 +8,6 @@
 
 #include <string.h>
 
-struct exit_row {
-    enum exit_code code;
-    const char *meaning;
-};
-
-static const struct exit_row exit_rows[] = {
-    { EXIT_DONE, "Done, or there was nothing to do." },
-    { EXIT_ERROR, "An error." },
-    { EXIT_DIFFERENT, "Differences, or a degraded state." },
-    { EXIT_REFUSED, "Refused by policy." },
-    { EXIT_INFEASIBLE, "The targets cannot be met within the reservation." },
-    { EXIT_PARTIAL, "Done in part." },
-    { EXIT_USAGE, "The command line has a mistake." },
-    { EXIT_TRY_AGAIN, "Try again: another process holds the journal." },
-    { EXIT_NOT_ALLOWED, "The person's role, or the permissions of the socket, do not allow it." },
-    { EXIT_INTERRUPTED, "Interrupted." },
-};
-
 static const struct command_option help_option = { "help", 'h', NULL, "show this help", false };
 
 char *man_page_name(const struct command *root, const struct command *command)
@@ -207,8 +189,8 @@ static void add_shared_sections(struct text *out, const struct command *root)
     if (!root->children)
         return;
     text_add(out, ".SH EXIT STATUS\n");
-    for (size_t i = 0; i < sizeof exit_rows / sizeof exit_rows[0]; i++)
-        text_add(out, ".TP\n.B %d\n%s\n", (int)exit_rows[i].code, exit_rows[i].meaning);
+    for (const struct exit_meaning *row = exit_meanings; row->meaning; row++)
+        text_add(out, ".TP\n.B %d\n%s\n", (int)row->code, row->meaning);
     text_add(out, ".SH ENVIRONMENT\n.TP\n.B SLUICE_CONFIG\n"
                   "The configuration, if \\fB\\-\\-config\\fR is not given.\n");
     text_add(out, ".SH FILES\n.TP\n.I sluice.yaml\n"

@@ -1,0 +1,14 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice wait --for: asks the service again and again, until what is waited for has come.
+ */
+#pragma once
+
+#include "base/input/options.h"
+
+/* --for settled (no transfer under way, no cluster lacks nodes), CLUSTER=NODES (at least so many),
+   or the ID of a transfer or move (ended); --timeout (default 45m).  Returns EXIT_DONE,
+   EXIT_PARTIAL (not within that time), EXIT_DIFFERENT (ended, but not all of it done), or an
+   error's code. */
+int wait_for(const struct command_call *call);

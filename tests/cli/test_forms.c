@@ -1,0 +1,54 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The rows of an answer as CSV, for spreadsheets and scripts.
+ */
+#include "base/input/json.h"
+#include "broker/terminal/forms.h"
+#include "tests/support/unit.h"
+
+#include <string.h>
+
+static const struct {
+    const char *rows;
+    bool has_titles;
+    const char *csv;
+} cases[] = {
+    { "[]", true, "" },
+    { "[{\"id\":\"t-1\",\"nodes\":2,\"is_late\":true}]", true,
+      "id,nodes,is_late\r\nt-1,2,true\r\n" },
+    { "[{\"id\":\"t-1\"}]", false, "t-1\r\n" },
+    /* RFC 4180: quotes only where they are needed */
+    { "[{\"text\":\"a, \\\"b\\\"\"},{\"text\":\"c\\nd\"}]", true,
+      "text\r\n\"a, \"\"b\"\"\"\r\n\"c\nd\"\r\n" },
+    /* lists and objects are no cells; null and what is missing are empty */
+    { "[{\"id\":\"a\",\"steps\":[1],\"p50_s\":null},{\"id\":\"b\",\"p95_s\":1.5}]", true,
+      "id,p50_s,p95_s\r\na,,\r\nb,,1.5\r\n" },
+    /* a member that is a cell in one row only */
+    { "[{\"due\":{\"at\":1}},{\"due\":\"now\"}]", true, "due\r\n\r\nnow\r\n" },
+    { "[{\"text\":\"\"}]", true, "text\r\n\r\n" },
+};
+
+static void rows_become_csv(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct error err = { 0 };
+        owned(json) json_t *rows = json_parse(cases[i].rows, strlen(cases[i].rows), "rows", &err);
+        owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
+
+        assert_non_null(rows);
+        rows_csv(rows, cases[i].has_titles, out);
+        assert_string_equal(out->chars, cases[i].csv);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_become_csv),
+    };
+
+    mem_setup();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

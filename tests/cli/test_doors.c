@@ -346,6 +346,26 @@ static void a_renewed_certificate_is_read_by_itself(void **state)
     scene_end(&scene);
 }
 
+/* As a timer writes it that fetches the issuer's keys. */
+static void a_changed_key_set_is_read_by_itself(void **state)
+{
+    owned(chars) char *settings = settings_with(TLS TOKENS, 0);
+    struct scene scene;
+
+    (void)state;
+    scene_begin_with(&scene, settings, prepare);
+    expect_sentence(&scene, "door_closed", NULL, NULL);
+    mem_free(test_folder_write(where, "keys.json", "{\"keys\":"));
+    run_for(&scene, MINUTE_MS);
+    expect_sentence(&scene, "certificate_refused", NULL,
+                    "changed files are not in use: tokens.keys");
+    expect_sentence(&scene, "door_closed", NULL, NULL); /* the old keys are in use */
+    mem_free(test_folder_write(where, "keys.json", key_set));
+    run_for(&scene, 10 * SECOND_MS);
+    expect_sentence(&scene, "certificate_refused", NULL, NULL);
+    scene_end(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +374,7 @@ int main(void)
         cmocka_unit_test(a_reload_closes_no_door),
         cmocka_unit_test(a_certificate_that_ends_is_told),
         cmocka_unit_test(a_renewed_certificate_is_read_by_itself),
+        cmocka_unit_test(a_changed_key_set_is_read_by_itself),
     };
 
     mem_setup();

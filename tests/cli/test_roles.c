@@ -6,6 +6,7 @@
  * done carries the person's name.
  */
 #include "broker/access/access.h"
+#include "broker/access/names.h"
 #include "broker/api/routes.h"
 #include "tests/cli/door_scene.h"
 #include "tests/support/golden.h"
@@ -279,6 +280,53 @@ static void a_person_who_asks_too_often_is_told_to_wait(void **state)
     scene_end(&scene);
 }
 
+static int names_asked;
+
+static int find_user(uid_t uid, struct passwd *entry, char *buffer, size_t size,
+                     struct passwd **found)
+{
+    (void)uid;
+    names_asked++;
+    text_copy(buffer, size, "ada");
+    entry->pw_name = buffer;
+    *found = entry;
+    return 0;
+}
+
+/* A flood must not become a flood of questions to a directory server. */
+static void a_request_over_its_rate_asks_for_no_name(void **state)
+{
+    enum { MOST = 1000 };
+    static const struct names_source source = { find_user, getgrnam_r };
+    static const struct user ada = { 61101, GUEST, 0 };
+    struct scene scene;
+    int status = 0;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    names_set_source(&source);
+    scene_begin(&scene, "");
+    names_asked = 0;
+    for (int i = 0; i < MOST && status != 429; i++) {
+        owned(chars) char *answer = ask_as(&scene, &ada, "POST", "/v1/plan", "");
+
+        status = status_of(answer);
+        loop_wall_move(scene.loop, 2 * MINUTE_MS); /* what was kept of names is too old */
+    }
+    assert_int_equal(status, 429);
+    names_asked = 0;
+    for (int i = 0; i < 3; i++) {
+        owned(chars) char *answer = ask_as(&scene, &ada, "POST", "/v1/plan", "");
+
+        if (status_of(answer) == 429)
+            assert_int_equal(names_asked, 0);
+        names_asked = 0;
+    }
+    scene_end(&scene);
+    names_set_source(NULL);
+}
+
 /* sudo changes the user, not the login. */
 static void root_is_named_with_its_login(void **state)
 {
@@ -354,6 +402,7 @@ int main(void)
         cmocka_unit_test(a_viewer_group_closes_the_socket_to_others),
         cmocka_unit_test(the_highest_role_counts),
         cmocka_unit_test(a_person_who_asks_too_often_is_told_to_wait),
+        cmocka_unit_test(a_request_over_its_rate_asks_for_no_name),
         cmocka_unit_test(root_is_named_with_its_login),
         cmocka_unit_test(what_gives_no_clear_right_is_refused),
         cmocka_unit_test(an_unknown_group_is_told),

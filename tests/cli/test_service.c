@@ -285,6 +285,51 @@ static void the_service_may_have_many_connections(void **state)
     assert_int_equal(soft, hard < MANY_FILES ? hard : MANY_FILES);
 }
 
+/* What root made there, the unit of that user could not open. */
+static void root_makes_no_file_beside_another_users_journal(void **state)
+{
+    owned(chars) char *config = text_format("%s/sluice.yaml", folder);
+    owned(chars) char *home = text_format("%s/home", folder);
+    owned(text) struct text *mine = file_read(config, SAID_LIMIT, NULL);
+    const char *at = strstr(mine->chars, "sluice.db");
+    owned(text) struct text *next = text_new(SAID_LIMIT);
+    struct file_list files;
+    struct error err;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_non_null(at);
+    assert_int_equal(mkdir(home, 0755), 0);
+    assert_int_equal(chown(home, 65534, 65534), 0);
+    text_add(next, "socket: other.sock\n%.*shome/sluice.db%s", (int)(at - mine->chars), mine->chars,
+             at + strlen("sluice.db"));
+    mem_free(test_folder_write(folder, "other.yaml", next->chars));
+
+    owned(chars) char *other = text_format("%s/other.yaml", folder);
+    owned(chars) char *log_path = text_format("%s/other.log", folder);
+    owned(text) struct text *log = NULL;
+    pid_t pid = start("other.log",
+                      (const char *[]){ SLUICE_BUILD "/sluice", "serve", "-c", other, NULL });
+    int status = -1;
+
+    for (int64_t end_ms = now_ms() + START_MS; waitpid(pid, &status, WNOHANG) == 0;
+         pause_a_little()) {
+        log = file_read(log_path, SAID_LIMIT, NULL);
+        if (now_ms() > end_ms || (log && strstr(log->chars, "serving")))
+            kill(pid, SIGKILL);
+        text_free(steal(&log));
+    }
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_ERROR);
+    log = file_read(log_path, SAID_LIMIT, NULL);
+    if (!strstr(log->chars, "belongs to user nobody, and you are root") ||
+        !strstr(log->chars, "sudo -u nobody"))
+        fail_msg("%s", log->chars);
+    assert_int_equal(file_list(home, "", &files, &err), 0);
+    assert_int_equal(files.count, 0);
+    file_list_free(&files);
+}
+
 static void a_plan_of_another_world_is_refused(void **state)
 {
     (void)state;
@@ -420,6 +465,7 @@ int main(void)
         cmocka_unit_test(a_closed_socket_says_whose_it_is),
         cmocka_unit_test(the_service_leaves_no_core),
         cmocka_unit_test(the_service_may_have_many_connections),
+        cmocka_unit_test(root_makes_no_file_beside_another_users_journal),
         cmocka_unit_test(a_plan_of_another_world_is_refused),
         cmocka_unit_test(a_hangup_reads_the_configuration_again),
     };

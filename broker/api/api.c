@@ -18,6 +18,9 @@ static json_t *get_leads(const struct ask *ask, struct error *err);
 static json_t *get_departures(const struct ask *ask, struct error *err);
 static json_t *get_hosts(const struct ask *ask, struct error *err);
 static json_t *get_version(const struct ask *ask, struct error *err);
+static json_t *get_whoami(const struct ask *ask, struct error *err);
+static json_t *get_day(const struct ask *ask, struct error *err);
+static json_t *get_changes(const struct ask *ask, struct error *err);
 static json_t *get_metrics(const struct ask *ask, struct error *err);
 static json_t *get_healthz(const struct ask *ask, struct error *err);
 static json_t *get_readyz(const struct ask *ask, struct error *err);
@@ -41,6 +44,10 @@ static const struct route routes[] = {
     { HTTP_GET,  "/v1/events",        get_events,    ACCESS_VIEWER, IS_KEPT, RATE_READ },
     { HTTP_GET,  "/v1/leads",         get_leads,     ACCESS_VIEWER, 0, RATE_FREE },
     { HTTP_GET,  "/v1/departures",    get_departures, ACCESS_VIEWER, 0, RATE_READ },
+    { HTTP_GET,  "/v1/departures.ics", get_departures, ACCESS_VIEWER, IS_CALENDAR, RATE_READ },
+    { HTTP_GET,  "/v1/day",           get_day,       ACCESS_VIEWER, 0, RATE_READ },
+    { HTTP_GET,  "/v1/changes",       get_changes,   ACCESS_VIEWER, IS_STREAM, RATE_READ },
+    { HTTP_GET,  "/v1/whoami",        get_whoami,    ACCESS_NONE, 0, RATE_FREE },
     { HTTP_GET,  "/v1/hosts",         get_hosts,     ACCESS_VIEWER, 0, RATE_FREE },
     { HTTP_GET,  "/v1/version",       get_version,   ACCESS_VIEWER, 0, RATE_FREE },
     { HTTP_GET,  "/metrics",          get_metrics,   ACCESS_VIEWER, IS_OPEN | IS_METRICS, RATE_READ },
@@ -57,6 +64,8 @@ static const struct route routes[] = {
     { HTTP_POST, "/v1/resume",        post_resume,   ACCESS_OPERATOR, 0, RATE_ACT },
     { HTTP_POST, "/v1/hold",          post_hold,     ACCESS_OPERATOR, 0, RATE_ACT },
     { HTTP_POST, "/v1/hosts/release", post_release,  ACCESS_OPERATOR, 0, RATE_ACT },
+    { HTTP_GET,  "/",                 NULL,          ACCESS_NONE, IS_PAGE, RATE_FREE },
+    { HTTP_GET,  "/page/:id",         NULL,          ACCESS_NONE, IS_PAGE, RATE_FREE },
 };
 /* clang-format on */
 
@@ -132,6 +141,37 @@ static json_t *get_version(const struct ask *ask, struct error *err)
     (void)ask;
     (void)err;
     return json_make("{ss ss}", "kind", "version", "version", SLUICE_VERSION);
+}
+
+static json_t *get_day(const struct ask *ask, struct error *err)
+{
+    (void)err;
+    return service_day(ask->service);
+}
+
+static json_t *get_changes(const struct ask *ask, struct error *err)
+{
+    (void)ask;
+    (void)err;
+    return json_object();
+}
+
+/* `may`: the requests beyond looking that the person's role allows. */
+static json_t *get_whoami(const struct ask *ask, struct error *err)
+{
+    json_t *may = json_array();
+    const struct route *route;
+
+    (void)err;
+    for (size_t at = 0; (route = route_next(&at));) {
+        owned(chars) char *request = text_format("%s %s", http_method_name(route->method),
+                                                 route->path);
+
+        if (route->role > ACCESS_VIEWER && route->role <= ask->person.role)
+            json_array_append_new(may, json_text(request));
+    }
+    return json_make("{ss ss ss so}", "kind", "whoami", "person", ask->person.name, "role",
+                     access_role_name(ask->person.role), "may", may);
 }
 
 static json_t *get_metrics(const struct ask *ask, struct error *err)

@@ -28,6 +28,9 @@ void api_use(struct api *api, const struct access *access);
 /* How many requests it refused for that reason. */
 int64_t api_refused(const struct api *api, enum refusal_reason reason);
 
+/* Ends the calls that follow changes; before the server is freed, which cannot tell them. */
+void api_end_streams(struct api *api);
+
 /* Handler for http_server_new(); context is the struct api. */
 void api_handle(void *context, struct http_call *call);
 

@@ -7,7 +7,11 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/api/api.h"
+#include "broker/api/browser.h"
+#include "broker/api/changes.h"
+#include "broker/api/departure_calendar.h"
 #include "broker/api/metrics.h"
+#include "broker/api/page.h"
 #include "broker/api/routes.h"
 
 #include <inttypes.h>
@@ -19,6 +23,7 @@ struct api {
     struct rates *rates;
     struct refusals *refusals;
     struct loop *loop;
+    struct changes *changes;
 };
 
 static int status_of(enum error_kind kind)
@@ -53,12 +58,25 @@ static int status_of_error(const struct error *err)
     return err->cause == &access_not_known ? 401 : status_of(err->kind);
 }
 
+enum { HEADERS_MOST = BROWSER_HEADERS + 2 };
+
 /* Who is not known asks again on a connection of its own, and handshakes are limited: so tokens
    cannot be tried in large numbers, and no ended certificate keeps a connection. */
-static const struct http_header who_are_you[] = {
-    { "WWW-Authenticate", "Bearer" },
-    { "Connection", "close" },
-};
+static size_t add_headers(struct http_header headers[HEADERS_MOST], bool is_unknown,
+                          const char *wait)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < BROWSER_HEADERS; i++)
+        headers[count++] = browser_headers[i];
+    if (is_unknown) {
+        headers[count++] = (struct http_header){ "WWW-Authenticate", "Bearer" };
+        headers[count++] = (struct http_header){ "Connection", "close" };
+    } else if (wait) {
+        headers[count++] = (struct http_header){ "Retry-After", wait };
+    }
+    return count;
+}
 
 static void answer_error(struct http_call *call, const struct error *err)
 {
@@ -71,8 +89,8 @@ static void answer_error(struct http_call *call, const struct error *err)
                                         err->text, "cause", cause);
     owned(json) json_t *body = json_make("{sO}", "error", why);
     owned(chars) char *wait = text_format("%" PRId64, (wait_ms + SECOND_MS - 1) / SECOND_MS);
-    const struct http_header later = { "Retry-After", wait };
-    const struct http_header *headers = is_unknown ? who_are_you : &later;
+    struct http_header headers[HEADERS_MOST];
+    size_t count = add_headers(headers, is_unknown, wait_ms > 0 ? wait : NULL);
     owned(chars) char *text = NULL;
 
     if (wait_ms > 0)
@@ -81,9 +99,7 @@ static void answer_error(struct http_call *call, const struct error *err)
     require(status_of_error(err) >= 400);
     http_call_answer(call, &(struct http_reply){ .status = status_of_error(err),
                                                  .headers = headers,
-                                                 .header_count = is_unknown    ? 2
-                                                                 : wait_ms > 0 ? 1
-                                                                               : 0,
+                                                 .header_count = count,
                                                  .body = text,
                                                  .body_size = strlen(text) });
 }
@@ -156,6 +172,8 @@ static int admit(const struct api *api, const struct route *route, const struct 
         return -1;
     }
     result = check_rate(api, route, person, err);
+    if (result == 0 && (route->flags & IS_STREAM))
+        result = changes_check(api->changes, person->key, err);
     if (result == 0) {
         access_name(api->access, call, now, person);
         if (person->door != DOOR_METRICS)
@@ -169,19 +187,18 @@ static int admit(const struct api *api, const struct route *route, const struct 
 static json_t *run_route(const struct api *api, const struct route *route, struct ask *ask,
                          struct http_call *call, struct error *err)
 {
-    struct person person;
     owned(json) json_t *body = NULL;
 
-    if (admit(api, route, call, &person, err) < 0)
+    if (admit(api, route, call, &ask->person, err) < 0)
         return NULL;
     body = read_body(call, err);
     if (!body)
         return NULL;
     require(json_is_object(body));
     ask->body = body;
-    ask->by = person.name;
+    ask->by = ask->person.name;
     if (is_act(route))
-        log_info("request", FIELD_TEXT("path", route->path), FIELD_TEXT("by", person.name));
+        log_info("request", FIELD_TEXT("path", route->path), FIELD_TEXT("by", ask->by));
     require(ask->service && ask->body && ask->by);
     return route->answer(ask, err);
 }
@@ -192,8 +209,11 @@ static void answer_well(void *context, json_t *answer)
     owned(chars) char *text = json_print(answer);
 
     require(json_is_object(answer));
-    http_call_answer(
-        call, &(struct http_reply){ .status = 200, .body = text, .body_size = strlen(text) });
+    http_call_answer(call, &(struct http_reply){ .status = 200,
+                                                 .headers = browser_headers,
+                                                 .header_count = BROWSER_HEADERS,
+                                                 .body = text,
+                                                 .body_size = strlen(text) });
     json_decref(answer);
 }
 
@@ -207,6 +227,68 @@ static void answer_metrics(struct http_call *call, json_t *facts)
                                                  .body = text,
                                                  .body_size = strlen(text) });
     json_decref(facts);
+}
+
+static void answer_calendar(struct http_call *call, json_t *board)
+{
+    static const struct http_header headers[] = {
+        { "Content-Disposition", "attachment; filename=\"departures.ics\"" },
+        { "X-Content-Type-Options", "nosniff" },
+    };
+    owned(text) struct text *calendar = text_new(TEXT_UNBOUNDED);
+
+    departures_ical(board, calendar);
+    http_call_answer(call, &(struct http_reply){ .status = 200,
+                                                 .content_type = "text/calendar; charset=utf-8",
+                                                 .headers = headers,
+                                                 .header_count = COUNT_OF(headers),
+                                                 .body = calendar->chars,
+                                                 .body_size = calendar->length });
+    json_decref(board);
+}
+
+/* A call that follows the changes. */
+struct stream {
+    struct changes *changes;
+    struct http_call *call;
+};
+
+static bool send_to_stream(void *context, const char *bytes, size_t size)
+{
+    struct stream *stream = context;
+
+    return http_call_stream_send(stream->call, bytes, size);
+}
+
+static void end_stream(void *context)
+{
+    struct stream *stream = context;
+
+    http_call_stream_end(stream->call);
+    mem_free(stream);
+}
+
+static void on_stream_closed(void *context)
+{
+    struct stream *stream = context;
+
+    changes_forget(stream->changes, stream);
+    mem_free(stream);
+}
+
+static void begin_stream(const struct api *api, struct http_call *call, const char *person,
+                         json_t *answer)
+{
+    struct stream *stream = mem_new(sizeof *stream);
+
+    json_decref(answer); /* it only allowed the stream */
+
+    *stream = (struct stream){ api->changes, call };
+    http_call_stream_begin(call, "text/event-stream", on_stream_closed, stream);
+    changes_add(api->changes, &(struct changes_reader){ .context = stream,
+                                                        .person = person,
+                                                        .send = send_to_stream,
+                                                        .end = end_stream });
 }
 
 /* A call that is answered when the commits so far are on the disk. */
@@ -254,6 +336,10 @@ static void answer_route(const struct api *api, const struct route *route, struc
         answer_error(call, &err);
     else if (route->flags & IS_METRICS)
         answer_metrics(call, answer);
+    else if (route->flags & IS_CALENDAR)
+        answer_calendar(call, answer);
+    else if (route->flags & IS_STREAM)
+        begin_stream(api, call, ask->person.key, answer);
     else if ((route->flags & IS_TRIED) && json_bool_or(answer, "is_dry_run", true))
         service_try(api->service, answer, answer_well, call);
     else if (is_act(route))
@@ -281,26 +367,6 @@ static bool is_hidden(const struct http_call *call, const struct route *route)
     return true;
 }
 
-/* A browser shows its user's certificate to each page that asks for one.  So a request over TLS
-   must name this server, a page of another site may not send it, and its body must be JSON, which
-   such a page cannot send without asking first. */
-static int check_origin(const struct http_call *call, struct error *err)
-{
-    const char *site = http_call_header(call, "Sec-Fetch-Site");
-    const char *type = http_call_header(call, "Content-Type");
-
-    if (!http_call_peer(call).is_encrypted)
-        return 0;
-    if (!http_call_names_server(call))
-        return error_set(err, ERROR_DENIED,
-                         "the server's certificate is not for the host of this request");
-    if (site && !text_equal(site, "same-origin") && !text_equal(site, "none"))
-        return error_set(err, ERROR_DENIED, "a page of another site may not ask this service");
-    if (http_call_method(call) != HTTP_GET && !(type && text_starts_with(type, "application/json")))
-        return error_set(err, ERROR_INVALID, "Content-Type: expected application/json");
-    return 0;
-}
-
 /* is_now: nothing has to be waited for any more. */
 static void handle(const struct api *api, struct http_call *call, bool is_now)
 {
@@ -311,12 +377,14 @@ static void handle(const struct api *api, struct http_call *call, bool is_now)
 
     if (route && is_hidden(call, route))
         route = NULL;
-    if (check_origin(call, &err) < 0) {
+    if (browser_check(call, route && (route->flags & IS_PAGE), &err) < 0) {
         note_refusal(api, call, route, NULL, &err);
         answer_error(call, &err);
-    } else if (route && (is_now || !(route->flags & IS_KEPT))) {
+    } else if (route && (route->flags & IS_PAGE) && page_answer(call, ask.id)) {
+        /* answered: everyone who reaches the door may read it */
+    } else if (route && route->answer && (is_now || !(route->flags & IS_KEPT))) {
         answer_route(api, route, &ask, call);
-    } else if (route) {
+    } else if (route && route->answer) {
         answer_after(api, call, NULL);
     } else {
         error_set(&err, ERROR_NOT_FOUND, "there is no %s %s",
@@ -326,18 +394,31 @@ static void handle(const struct api *api, struct http_call *call, bool is_now)
     url_segments_free(&segments);
 }
 
+static uint64_t revision_of(const void *service)
+{
+    return service_revision(service);
+}
+
 struct api *api_new(struct service *service, const struct access *access, struct loop *loop)
 {
     struct api *api = mem_new(sizeof *api);
 
-    *api = (struct api){ service, access, rates_new(), refusals_new(loop), loop };
+    *api = (struct api){ service, access, rates_new(), refusals_new(loop), loop, NULL };
+    api->changes = changes_new(loop, revision_of, service);
     return api;
+}
+
+void api_end_streams(struct api *api)
+{
+    if (api)
+        changes_free(steal(&api->changes));
 }
 
 void api_free(struct api *api)
 {
     if (!api)
         return;
+    api_end_streams(api);
     rates_free(api->rates);
     refusals_free(api->refusals);
     mem_free(api);
@@ -346,6 +427,8 @@ void api_free(struct api *api)
 void api_use(struct api *api, const struct access *access)
 {
     api->access = access;
+    api_end_streams(api); /* their readers come again, and may not be let in */
+    api->changes = changes_new(api->loop, revision_of, api->service);
 }
 
 int64_t api_refused(const struct api *api, enum refusal_reason reason)

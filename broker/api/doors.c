@@ -427,6 +427,7 @@ void doors_close(struct doors *doors)
         service_set_face(doors->service, &(struct service_face){ 0 });
     doors->service = NULL;
     timer_free(steal(&doors->timer));
+    api_end_streams(doors->api);
     http_server_free(steal(&doors->remote));
     http_server_free(steal(&doors->server));
     doors->tls_port = 0;

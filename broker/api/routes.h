@@ -7,24 +7,29 @@
 
 #include "base/url.h"
 #include "base/world/http_server.h"
+#include "broker/access/access.h"
 #include "broker/access/rates.h"
-#include "broker/access/role.h"
 #include "broker/service/service.h"
 
-/* The input of a route: the decoded body (an object, maybe empty) and the caller. */
+/* The input of a route: the decoded body (an object, maybe empty) and the caller; by: its name. */
 struct ask {
     struct service *service;
     const char *target;
     const char *id; /* the segment that stands for ":id"; NULL without one */
     const json_t *body;
     const char *by;
+    struct person person;
 };
 
 enum route_flag {
-    IS_TRIED = 1,   /* a read whose answer is completed by dry runs at the API servers */
-    IS_KEPT = 2,    /* it reads the journal: it waits until that is at rest */
-    IS_OPEN = 4,    /* also answered on the metrics port, to anyone who reaches it */
-    IS_METRICS = 8, /* the answer is sent as metrics, not as JSON */
+    IS_TRIED = 1,     /* a read whose answer is completed by dry runs at the API servers */
+    IS_KEPT = 2,      /* it reads the journal: it waits until that is at rest */
+    IS_OPEN = 4,      /* also answered on the metrics port, to anyone who reaches it */
+    IS_METRICS = 8,   /* the answer is sent as metrics, not as JSON */
+    IS_CALENDAR = 16, /* as a calendar */
+    IS_STREAM = 32,   /* the answer is a stream of changes; that of the function only allows it */
+    IS_PAGE =
+        64, /* a file of the web page, for everyone at the socket or the TLS port; no function */
 };
 
 struct route {

@@ -7,6 +7,7 @@
 #include "base/input/json.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "broker/api/departure_calendar.h"
 #include "broker/terminal/board.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"

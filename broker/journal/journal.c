@@ -114,6 +114,7 @@ int journal_commit(struct journal *journal, struct journal_batch **batch, struct
         journal_batch_free(steal(batch));
         return -1;
     }
+    journal->commits++;
     if (journal->is_gathering) {
         journal_later(journal, batch);
         return 0;
@@ -132,6 +133,11 @@ void journal_after(struct journal *journal, journal_after_fn fn, void *context)
         queue_after(journal->queue, fn, context);
     else
         fn(context, JOURNAL_KEPT);
+}
+
+uint64_t journal_commits(const struct journal *journal)
+{
+    return journal->commits;
 }
 
 int64_t journal_write_ms(const struct journal *journal)

@@ -152,6 +152,10 @@ enum journal_fate { JOURNAL_KEPT, JOURNAL_LOST, JOURNAL_FORGOTTEN };
 typedef void (*journal_after_fn)(void *context, enum journal_fate fate);
 void journal_after(struct journal *journal, journal_after_fn fn, void *context);
 
+/* How many commits were accepted since the journal was opened here: as long as it stays the same,
+   so do the records. */
+uint64_t journal_commits(const struct journal *journal);
+
 /* Milliseconds since the write under way began; 0: there is none. */
 int64_t journal_write_ms(const struct journal *journal);
 

@@ -52,6 +52,7 @@ struct journal {
     struct journal_batches put_off;
     ARRAY(struct journal_aside) asides;
     bool is_gathering;
+    uint64_t commits;            /* accepted since it was opened */
     uint64_t epoch;              /* the last one that was begun here */
     struct ahead *ahead;         /* NULL without a queue: the store then refuses batches that do not
                                     fit */

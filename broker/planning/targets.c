@@ -36,9 +36,7 @@ static int64_t ask(const struct schedule *schedule, const struct question *quest
                              question->pool->cluster->name, reservation->zone_index);
 }
 
-/* The window whose schedule counts: an event that has none (nothing was applied since it was
-   written into the configuration) leaves the week as it is. */
-static const struct window *window_obeyed(const struct horizon *horizon, struct wall_time at)
+const struct window *target_window(const struct horizon *horizon, struct wall_time at)
 {
     const struct window_set *windows = horizon->config->windows;
     const struct window *window = window_at(windows, at);
@@ -50,18 +48,17 @@ static const struct window *window_obeyed(const struct horizon *horizon, struct 
 
 static const struct schedule *schedule_at(const struct horizon *horizon, struct wall_time at)
 {
-    return map_get(horizon->book, window_obeyed(horizon, at)->name);
+    return map_get(horizon->book, target_window(horizon, at)->name);
 }
 
-/* The first change after `at`; inside such an event also those of the week. */
-static struct wall_time next_edge(const struct horizon *horizon, struct wall_time at)
+struct wall_time target_edge(const struct horizon *horizon, struct wall_time at)
 {
     const struct window_set *windows = horizon->config->windows;
     struct wall_time edge = window_next_change(windows, at);
     struct wall_time beneath;
 
     require(edge.ms == 0 || edge.ms > at.ms); /* walks from edge to edge end */
-    if (window_obeyed(horizon, at) == window_at(windows, at))
+    if (target_window(horizon, at) == window_at(windows, at))
         return edge;
     beneath = window_beneath_next_change(windows, at);
     require(beneath.ms == 0 || beneath.ms > at.ms);
@@ -130,7 +127,7 @@ static struct wall_time next_within(const struct horizon *horizon, struct wall_t
     int64_t longest = longest_ms(horizon, has);
 
     for (;;) {
-        edge = next_edge(horizon, edge);
+        edge = target_edge(horizon, edge);
         if (edge.ms == 0 || edge.ms > now_ms + longest)
             return (struct wall_time){ 0 };
         if (edge.ms <= now_ms + growth_ms(horizon, has, schedule_at(horizon, edge)))
@@ -140,7 +137,7 @@ static struct wall_time next_within(const struct horizon *horizon, struct wall_t
 
 static struct target look_ahead(const struct horizon *horizon, const struct question *question)
 {
-    const struct window *window = window_obeyed(horizon, horizon->now);
+    const struct window *window = target_window(horizon, horizon->now);
     struct target target = { .window = window->name };
     struct wall_time edge = horizon->now;
 
@@ -152,7 +149,7 @@ static struct target look_ahead(const struct horizon *horizon, const struct ques
         require(target.wanted >= target.now);
         if (edge.ms == 0)
             return target;
-        window = window_obeyed(horizon, edge);
+        window = target_window(horizon, edge);
         wanted = ask(map_get(horizon->book, window->name), question);
         if (wanted > target.wanted) {
             target.wanted = wanted;

@@ -39,6 +39,13 @@ struct horizon {
     struct reach reach;
 };
 
+/* The window whose schedule counts at that time: an event that has none (nothing was applied since
+   it was written into the configuration) leaves the week as it is. */
+const struct window *target_window(const struct horizon *horizon, struct wall_time at);
+
+/* The first change after `at`, also of the week inside such an event; 0: there is none. */
+struct wall_time target_edge(const struct horizon *horizon, struct wall_time at);
+
 /* The time that a change from the window in force at `now` to the one at `edge` takes, by the
    growth of all pools.  No plan needs to look further ahead.  At least one wave. */
 int64_t reach_ms(const struct horizon *horizon, struct wall_time edge);

@@ -36,6 +36,7 @@ static void tick(void *context)
                                            earlier turn */
     clock_look(service->clock);
     service_advance(service);
+    story_look(service);
     journal_after(service->world->journal, tell, service);
 }
 
@@ -62,6 +63,7 @@ static void on_news(void *context)
 {
     struct service *service = context;
 
+    service->news++;
     runner_wake(service->runner);
     timer_set_sooner(service->timer, news_delay_ms(service));
 }
@@ -132,6 +134,7 @@ struct service *service_new(struct world *world, const struct config *config)
     service->schedule_revs = map_new(mem_free);
     service->named = map_new(NULL);
     service->health = health_new();
+    service->course = course_new(config->cluster_count);
     losses_init(&service->losses);
     unreadable_init(&service->unreadable);
     service->timer = timer_new(world->loop, tick, service);
@@ -172,6 +175,7 @@ void service_close(struct service *service)
     map_free(service->schedule_revs);
     map_free(service->named);
     health_free(service->health);
+    course_free(service->course);
     mem_free(service);
 }
 
@@ -193,6 +197,11 @@ bool service_is_broken(const struct service *service)
 bool service_has_begun(const struct service *service)
 {
     return service->has_turned;
+}
+
+uint64_t service_revision(const struct service *service)
+{
+    return service->news + journal_commits(service->world->journal);
 }
 
 /* The inputs of a plan: targets, supply, and the nodes that would be taken. */

@@ -55,6 +55,10 @@ bool service_is_broken(const struct service *service);
 /* Whether it has made its first turn. */
 bool service_has_begun(const struct service *service);
 
+/* Another number after each change of what the service knows or has decided: of clusters, pools and
+   records.  It starts anywhere. */
+uint64_t service_revision(const struct service *service);
+
 /* Changes are in force when their function returns, and are reported when they are on the disk: see
    journal_after(). */
 void service_after(struct service *service, journal_after_fn fn, void *context);
@@ -78,6 +82,13 @@ json_t *service_departures(struct service *service, int64_t ahead_ms)
    a cluster that was not seen lately may have it. */
 int service_find_node(const struct service *service, const char *name, struct error *err)
     __attribute__((warn_unused_result));
+
+/* The 24 hours before and after now, cluster by cluster: {at, time_zone, since, until, columns,
+   clusters: [{cluster, role, static_nodes, course: [[...]], ahead: [{from, window, nodes}]}]}.
+   course: a row of `columns` for each look of the service; since: that of the first, null: there
+   was none yet.  ahead: of production, what the schedules in force want. */
+json_t *service_day(const struct service *service)
+    __attribute__((returns_nonnull, warn_unused_result));
 
 /* How long transfers take: {leads: [leads_describe() and `key`]}. */
 json_t *service_leads(const struct service *service)

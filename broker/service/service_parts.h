@@ -6,6 +6,7 @@
 #pragma once
 
 #include "broker/health/health.h"
+#include "broker/planning/course.h"
 #include "broker/planning/gangs.h"
 #include "broker/planning/losses.h"
 #include "broker/planning/plan.h"
@@ -65,11 +66,13 @@ struct service {
     struct health *health; /* of the last look */
     struct service_face face;
     struct timer *timer;
-    int64_t started_ms; /* loop time */
-    bool has_turned;    /* at least once */
-    char held[256];     /* why the guard let nothing begin at the last look; "": no reason */
-    char refused[512];  /* why the configuration that was read again is not in force; "": it is */
-    char doubt[256];    /* why the journal failed its verification; "": it did not */
+    int64_t started_ms;    /* loop time */
+    bool has_turned;       /* at least once */
+    uint64_t news;         /* changes of the fleet since then */
+    struct course *course; /* of the nodes of each cluster */
+    char held[256];        /* why the guard let nothing begin at the last look; "": no reason */
+    char refused[512]; /* why the configuration that was read again is not in force; "": it is */
+    char doubt[256];   /* why the journal failed its verification; "": it did not */
 };
 
 /* survey.c: the facts in the form that the plan wants.  Everything borrowed from the fleet is valid
@@ -95,6 +98,9 @@ struct survey *survey_make_for(struct service *service, const struct config_clus
     __attribute__((returns_nonnull, warn_unused_result));
 /* Whether a plan on it would move anything: a production pool is not at its target. */
 bool survey_wants_moves(const struct survey *survey);
+
+/* story.c: notes how many nodes each cluster has, if that is due. */
+void story_look(struct service *service);
 
 /* Adds the nodes that may leave, and the work on them, which decides which of them do.  Reads all
    pods: call it only if nodes or costs are needed. */

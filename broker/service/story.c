@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The journal's events for people: the last ones, or those about a node, a move or a person.
+ * What has happened, for people: the journal's events (the last ones, or those about a node, a move
+ * or a person), and the course of the day.
  */
 #include "base/input/json.h"
 #include "base/text.h"
@@ -122,4 +123,110 @@ json_t *service_events_of(struct service *service, const struct event_wish *wish
 json_t *service_events(struct service *service, int64_t count, struct error *err)
 {
     return service_events_of(service, &(struct event_wish){ .count = count }, err);
+}
+
+static bool is_any(const void *context, const struct node *node)
+{
+    (void)context;
+    (void)node;
+    return true;
+}
+
+/* A cluster with a pool that was not seen lately has an unknown number of nodes. */
+static struct course_point look_at(const struct service *service, const struct horizon *present,
+                                   const struct config_cluster *cluster)
+{
+    struct course_point point = { 0, -1, -1 };
+    int64_t static_nodes = 0;
+    struct error why;
+
+    for (size_t i = 0; i < service->config->pool_count; i++) {
+        const struct config_pool *pool = &service->config->pools[i];
+
+        if (pool->cluster != cluster)
+            continue;
+        static_nodes += pool->static_nodes;
+        if (cluster->role == ROLE_PRODUCTION) {
+            int64_t wanted = target_nodes(present, pool).now;
+
+            if (wanted >= 0)
+                point.wanted = (point.wanted < 0 ? 0 : point.wanted) + wanted;
+        }
+        if (!survey_knows(service, pool, &why))
+            point.ready = -1;
+        else if (point.ready >= 0)
+            point.ready += supply_nodes(service, pool, is_any, NULL);
+    }
+    if (cluster->role == ROLE_RESEARCH && point.ready >= 0)
+        point.lent = point.ready > static_nodes ? point.ready - static_nodes : 0;
+    return point;
+}
+
+static struct horizon present_of(const struct service *service)
+{
+    return (struct horizon){ .config = service->config,
+                             .book = service->book,
+                             .now = loop_wall(service->world->loop),
+                             .reach = { .wave_nodes = 1 } };
+}
+
+void story_look(struct service *service)
+{
+    const struct config *config = service->config;
+    const struct horizon present = present_of(service);
+    int64_t now_ms = loop_now(service->world->loop);
+    struct course_point *points;
+    bool is_any_known = false;
+
+    if (!course_is_due(service->course, now_ms))
+        return;
+    points = mem_new_array(config->cluster_count, sizeof *points);
+    for (size_t i = 0; i < config->cluster_count; i++) {
+        points[i] = look_at(service, &present, &config->clusters[i]);
+        is_any_known |= points[i].ready >= 0;
+    }
+    if (is_any_known) /* before the first lists there is nothing to note */
+        course_add(service->course, now_ms, points);
+    mem_free(points);
+}
+
+static int64_t static_nodes_of(const struct service *service, const struct config_cluster *cluster)
+{
+    int64_t nodes = 0;
+
+    for (size_t i = 0; i < service->config->pool_count; i++)
+        if (service->config->pools[i].cluster == cluster)
+            nodes += service->config->pools[i].static_nodes;
+    return nodes;
+}
+
+json_t *service_day(const struct service *service)
+{
+    const struct config *config = service->config;
+    const struct horizon present = present_of(service);
+    int64_t now_ms = loop_now(service->world->loop);
+    struct wall_time until = { present.now.ms + DAY_MS };
+    json_t *clusters = json_array();
+    json_t *oldest = NULL;
+
+    for (size_t i = 0; i < config->cluster_count; i++) {
+        const struct config_cluster *cluster = &config->clusters[i];
+        json_t *course = course_describe(service->course, i, now_ms);
+        json_t *row = json_make("{ss ss sI so}", "cluster", cluster->name, "role",
+                                cluster->role_name, "static_nodes",
+                                (json_int_t)static_nodes_of(service, cluster), "course", course);
+
+        oldest = json_array_get(json_array_get(course, 0), 0);
+        if (cluster->role == ROLE_PRODUCTION)
+            json_object_set_new(row, "ahead", course_ahead(&present, cluster, until));
+        json_array_append_new(clusters, row);
+    }
+    return json_make("{ss so ss so so s[ssss] so}", "kind", "day", "at", json_wall(present.now),
+                     "time_zone", time_zone_name(config->windows->zone), "since",
+                     oldest
+                         ? json_wall((struct wall_time){
+                               present.now.ms - (int64_t)json_integer_value(oldest) * SECOND_MS })
+                         : json_null(),
+                     "until", json_wall(until), "columns", "age_s", "ready_nodes", "wanted_nodes",
+                     "lent_nodes", "clusters", clusters);
 }

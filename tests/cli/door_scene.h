@@ -11,7 +11,10 @@
 #include "broker/journal/journal.h"
 #include "tests/cli/small_world.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { TURN_MS = 20 };
 
@@ -97,4 +100,30 @@ static inline void scene_end(struct scene *scene)
     loop_free(scene->loop);
     config_free(scene->config);
     test_folder_free(scene->folder);
+}
+
+/* What a line for the shell prints; the loop runs meanwhile. */
+static inline char *run_beside(struct scene *scene, const char *line)
+{
+    struct text *said = text_new(TEXT_UNBOUNDED);
+    char bytes[4096];
+    int ends[2], status = 0;
+    ssize_t got;
+    pid_t child;
+
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        dup2(ends[1], 1);
+        execlp("sh", "sh", "-c", line, NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    while (waitpid(child, &status, WNOHANG) == 0)
+        loop_run_until(scene->loop, loop_now(scene->loop) + TURN_MS);
+    while ((got = read(ends[0], bytes, sizeof bytes)) > 0)
+        text_add_bytes(said, bytes, (size_t)got);
+    close(ends[0]);
+    return text_take(said);
 }

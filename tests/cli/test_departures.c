@@ -6,6 +6,7 @@
  */
 #include "base/log.h"
 #include "base/map.h"
+#include "broker/api/departure_calendar.h"
 #include "broker/service/service_parts.h"
 #include "broker/terminal/departure_forms.h"
 #include "tests/cli/small_world.h"

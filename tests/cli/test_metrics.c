@@ -5,8 +5,8 @@
  * tells how it is.  sluice-simulator and `sluice serve` run as programs.
  */
 #include "tests/cli/programs.h"
+#include "tests/support/port.h"
 
-#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,26 +15,6 @@
 static pid_t programs[2]; /* the simulator, the service */
 static int metrics_port;
 static int supervisor; /* the socket of NOTIFY_SOCKET */
-
-static struct sockaddr_in address_of(int port)
-{
-    struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
-}
-
-static int free_port(void)
-{
-    struct sockaddr_in address = address_of(0);
-    socklen_t size = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    close(fd);
-    return ntohs(address.sin_port);
-}
 
 static void add_metrics_port(void)
 {

@@ -57,9 +57,12 @@ static void send_request(const char *path, const char *request, int out)
         connect(fd, (struct sockaddr *)&address, sizeof address) < 0 ||
         write(fd, request, strlen(request)) < 0)
         _exit(97);
-    while ((got = read(fd, bytes, sizeof bytes)) > 0)
+    while ((got = read(fd, bytes, sizeof bytes)) > 0) {
         if (write(out, bytes, (size_t)got) != got)
             _exit(96);
+        if (memmem(bytes, (size_t)got, "text/event-stream", strlen("text/event-stream")))
+            break; /* it would not end by itself */
+    }
     _exit(0);
 }
 

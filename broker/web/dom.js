@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Elements.  Texts of clusters are not trusted: they become text nodes, never markup. */
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/* An element with attributes (onclick and the like are listeners) and children (texts, elements). */
+export function make(tag, attributes, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+export function draw(tag, attributes, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+export const find = (id) => document.getElementById(id);
+
+/* Writes only what has changed: a page that is looked at does not flicker, and updates are cheap. */
+export function say(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+export function mark(element, name) {
+  if (element.className !== name) element.className = name;
+}
+
+/* The children of an element, one for each item.  An item that stays keeps its element, and with it
+ * the focus and what is open. */
+export class List {
+  constructor(parent, create, update) {
+    this.parent = parent;
+    this.create = create;
+    this.update = update;
+    this.known = new Map();
+  }
+
+  show(items, keyOf) {
+    const next = new Map();
+    let at = this.parent.firstElementChild;
+    for (const item of items) {
+      const key = keyOf(item);
+      if (next.has(key)) continue;
+      const element = this.known.get(key) ?? this.create(item);
+      next.set(key, element);
+      this.update(element, item);
+      if (element === at) at = at.nextElementSibling;
+      else this.parent.insertBefore(element, at);
+    }
+    for (const [key, element] of this.known) if (next.get(key) !== element) element.remove();
+    this.known = next;
+  }
+}

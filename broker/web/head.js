@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The head of the page and the list of conditions: the same facts as the head of `sluice status`. */
+
+import { find, List, make, mark, say } from "/page/dom.js";
+import { between, count, span } from "/page/words.js";
+
+const DEGRADED = ["warning", "critical"];
+
+/* Whether every cluster has what it wants. */
+const isEven = (status) => status.clusters.every((c) => c.wanted_nodes === null || c.nodes === null || c.nodes === c.wanted_nodes);
+
+/* {severity, word, sentence, advice}: what `sluice status` says first. */
+export function headline(status) {
+  const health = status.health;
+  const worst = health.conditions[0];
+  const live = status.live_transfers;
+  if (DEGRADED.includes(health.severity))
+    return {
+      severity: health.severity,
+      word: health.word || health.severity.toUpperCase(),
+      sentence: `${worst.text} (for ${between(worst.since, status.at)})`,
+      advice: worst.advice,
+    };
+  const calm = { severity: "ok", advice: "" };
+  if (live === 0)
+    return isEven(status)
+      ? { ...calm, word: "SETTLED", sentence: "no node is moving" }
+      : { ...calm, word: "WAITING", sentence: "no node is moving yet: replicas go down first, nodes come when they can be had" };
+  if (status.margin_s === null) return { ...calm, word: "MOVING", sentence: `${count(live, "transfer")} under way` };
+  return {
+    ...calm,
+    word: status.margin_s >= 0 ? "READY IN TIME" : "LATE",
+    severity: status.margin_s >= 0 ? "ok" : "warning",
+    sentence: `${count(live, "transfer")} under way, margin ${span(status.margin_s)} (p95)`,
+  };
+}
+
+const conditions = new List(
+  make("ul", { class: "conditions" }),
+  () => make("li", null, make("strong"), " ", make("span"), make("p", { class: "soft" })),
+  (item, row) => {
+    const [word, text, more] = item.children;
+    mark(item, row.severity);
+    say(word, row.word || row.severity);
+    say(text, row.text);
+    say(more, `${row.advice}. Affects ${row.affects}. Since ${row.since ?? "an unknown time"}.`);
+  });
+
+export function showHead(status) {
+  const head = headline(status);
+  mark(find("headline"), `headline ${head.severity}`);
+  say(find("word"), head.word);
+  say(find("sentence"), head.sentence);
+  say(find("advice"), head.advice);
+  const next = status.window_until ? `, next ${status.next_window} in ${between(status.at, status.window_until)}` : "";
+  say(find("clock"), `${status.local}, window ${status.window}${next}`);
+  document.title = `${head.word}: sluice`;
+  find("health").hidden = status.health.conditions.length === 0;
+  if (!conditions.parent.isConnected) find("health").append(conditions.parent);
+  conditions.show(status.health.conditions, (row) => `${row.id} ${row.what} ${row.text}`);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lead times, events, and what the service knows of forecasts. */
+
+import { ask } from "/page/api.js";
+import { find, make, say } from "/page/dom.js";
+import { Table } from "/page/table.js";
+import { number, span, when } from "/page/words.js";
+
+const leads = new Table("Lead times", [
+  { title: "Lead key", text: (row) => row.key },
+  { title: "Step", text: (row) => row.step ?? "(whole)" },
+  { title: "Known", is_number: true, text: (row) => number(row.known) },
+  { title: "Still under way", is_number: true, text: (row) => number(row.censored) },
+  { title: "p50", is_number: true, text: (row) => span(row.p50_s) },
+  { title: "p95", is_number: true, text: (row) => span(row.p95_s) },
+]);
+
+/* What an event says beside its name: members that people look for first, then the others. */
+const FIRST = ["text", "why", "node", "move", "transfer", "from", "to", "step", "cluster", "pool", "by", "reason"];
+
+function tell(event) {
+  const known = new Set(["event", "seq", "at"]);
+  const names = [...FIRST.filter((name) => name in event), ...Object.keys(event).filter((name) => !FIRST.includes(name) && !known.has(name))];
+  return names.map((name) => [name, event[name]]).filter(([, value]) => value !== "" && value !== null && typeof value !== "object")
+    .slice(0, 10).map(([name, value]) => `${name} ${value}`).join(", ");
+}
+
+const events = new Table("Events", [
+  { title: "Time", text: (row) => when(row.at) },
+  { title: "Event", text: (row) => row.event },
+  { title: "What", text: tell },
+]);
+const node = make("input", { id: "events-node", type: "search", placeholder: "a node's name" });
+const wrong = make("p", { class: "soft" });
+const leadNote = make("p", { class: "soft" });
+
+export function setUpStory() {
+  const form = make("form", { class: "row" }, make("label", { for: "events-node" }, "Only of node"), node, make("button", { type: "submit" }, "Find"));
+  form.addEventListener("submit", (event) => { event.preventDefault(); readEvents(); });
+  find("events").append(form, events.element, wrong);
+  find("leads").append(leadNote, leads.element);
+  find("forecast").append(make("p", null, "The service stores schedules, and no forecast: it cannot draw an interval or a scorecard that it does not have. ",
+    make("code", null, "sluice forecast --demand FILE"), " prints each queue's forecast with its bound, and ",
+    make("code", null, "--score"), " how often the bounds of past days held."));
+}
+
+export async function readLeads(status) {
+  const answer = await ask("/v1/leads");
+  say(leadNote, `From the cordon until the GPUs can be used: ${span(status.lead_p50_s)} (p50), ${span(status.lead_p95_s)} (p95)`
+    + `${status.is_lead_learned ? ", learned from the journal." : "; not all of it is learned yet."}`);
+  const rows = answer.leads.flatMap((lead) => [{ ...lead, step: undefined }, ...(lead.steps ?? []).map((row) => ({ ...row, key: lead.key }))]);
+  leads.show(rows, (row) => `${row.key} ${row.step}`, "No transfer has ended yet.");
+}
+
+export async function readEvents() {
+  const of = node.value.trim();
+  try {
+    const answer = await ask(`/v1/events?count=50${of ? `&node=${encodeURIComponent(of)}` : ""}`);
+    say(wrong, "");
+    events.show(answer.events.reverse(), (row) => row.seq, of ? "No event names this node." : "There are no events yet.");
+  } catch (error) {
+    say(wrong, error.message);
+  }
+}

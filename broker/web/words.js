@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Times and numbers as the commands write them: one zone for all, the one of the windows. */
+
+let zone = "UTC";
+let clock, day;
+
+export function useZone(name) {
+  try {
+    clock = new Intl.DateTimeFormat("en-GB", { timeZone: name, hour: "2-digit", minute: "2-digit" });
+    day = new Intl.DateTimeFormat("en-GB", { timeZone: name, weekday: "short", hour: "2-digit", minute: "2-digit" });
+    zone = name;
+  } catch {
+    if (name !== "UTC") useZone("UTC"); /* a zone that this browser does not know */
+  }
+}
+useZone("UTC");
+
+export const zoneName = () => zone;
+
+/* "07:12" of milliseconds or of an RFC 3339 text. */
+export const hour = (time) => clock.format(typeof time === "string" ? Date.parse(time) : time);
+
+/* "Tue 07:12"; "-" for null. */
+export const when = (time) => (time ? day.format(typeof time === "string" ? Date.parse(time) : time).replace(",", "") : "-");
+
+/* "18m", "1h18m", "2d4h" of seconds; "-" for null. */
+export function span(seconds) {
+  if (seconds === null || seconds === undefined || Number.isNaN(seconds)) return "-";
+  const sign = seconds < 0 ? "-" : "";
+  const s = Math.abs(Math.round(seconds));
+  if (s < 60) return `${sign}${s}s`;
+  const m = Math.floor(s / 60);
+  if (m < 60) return `${sign}${m}m`;
+  const h = Math.floor(m / 60);
+  if (h < 24) return `${sign}${h}h${m % 60 ? `${m % 60}m` : ""}`;
+  return `${sign}${Math.floor(h / 24)}d${h % 24 ? `${h % 24}h` : ""}`;
+}
+
+/* Between two RFC 3339 texts. */
+export const between = (from, to) => (from && to ? span((Date.parse(to) - Date.parse(from)) / 1000) : "-");
+
+export const number = (value) => (value === null || value === undefined ? "-" : String(value));
+
+export const hours = (value) => (typeof value === "number" ? value.toFixed(1) : "-");
+
+export const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;

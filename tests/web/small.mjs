@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The page on a small fleet: what it says as things happen, how it is used. */
+
+import { existsSync, readFileSync } from "node:fs";
+import { check, finish, isTooWide, note, openBrowser, openPage, out, sameHead, seriousFindings, sluice, tunnel, tunnelAs } from "./checks.mjs";
+
+const [folder, simulator] = process.argv.slice(2);
+const GUEST = 65534;
+const socket = `${folder}/sluice.sock`;
+const way = await tunnel(socket);
+const url = `http://localhost:${way.port}/`;
+const browser = await openBrowser();
+
+const shot = (page, name) => page.screenshot({ path: `${out}/${name}.png`, fullPage: true });
+
+/* Everything that a person may use is reached with Tab. */
+async function reachedByKeyboard(page) {
+  const wanted = await page.evaluate(() => {
+    const all = [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']")];
+    const seen = all.filter((e) => !e.disabled && e.checkVisibility());
+    seen.forEach((e, i) => { e.dataset.stop = String(i); });
+    return seen.length;
+  });
+  const reached = new Set();
+  await page.evaluate(() => document.activeElement?.blur());
+  for (let i = 0; i < wanted + 20; i++) {
+    await page.keyboard.press("Tab");
+    const stop = await page.evaluate(() => document.activeElement?.dataset.stop ?? null);
+    if (stop !== null) reached.add(stop);
+  }
+  const left = await page.evaluate((list) => [...document.querySelectorAll("[data-stop]")]
+    .filter((e) => e.checkVisibility() && !list.includes(e.dataset.stop)).map((e) => `${e.tagName} ${e.textContent.slice(0, 30)}`), [...reached]);
+  return { wanted, left };
+}
+
+async function looks() {
+  const page = await openPage(browser, url, { colorScheme: "light" });
+  await page.waitForSelector("#day svg");
+  await page.waitForTimeout(500);
+  const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
+  check(`the first paint comes within 500 ms (${paint?.toFixed(0)} ms)`, paint < 500, paint);
+  const size = await page.evaluate(() => performance.getEntriesByType("resource").filter((e) => e.name.includes("/page/"))
+    .reduce((sum, e) => sum + e.decodedBodySize, performance.getEntriesByType("navigation")[0].decodedBodySize));
+  check(`the page is under 150 kB (${(size / 1000).toFixed(0)} kB)`, size < 150000, size);
+  await sameHead(page, folder, "at rest");
+  const keys = await reachedByKeyboard(page);
+  check(`the keyboard reaches all ${keys.wanted} places`, keys.left.length === 0, keys.left.join("; "));
+  check("the page's policy refused nothing", (await page.evaluate(() => window.refusals)).length === 0, JSON.stringify(await page.evaluate(() => window.refusals)));
+  check("the page complains of nothing", page.complaints.length === 0, page.complaints.join("; "));
+  await shot(page, "light");
+  const light = await seriousFindings(page);
+  check("axe-core, light: nothing serious", light.length === 0, light.join("; "));
+  await page.context().close();
+
+  const dark = await openPage(browser, url, { colorScheme: "dark" });
+  await dark.waitForSelector("#day svg");
+  await shot(dark, "dark");
+  const found = await seriousFindings(dark);
+  check("axe-core, dark: nothing serious", found.length === 0, found.join("; "));
+  await dark.context().close();
+
+  const phone = await openPage(browser, url, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, colorScheme: "light" });
+  await phone.waitForSelector("#day svg");
+  await shot(phone, "phone");
+  check("a phone's width needs no scrolling to the side", await isTooWide(phone) <= 0, await isTooWide(phone));
+  const small = await seriousFindings(phone);
+  check("axe-core, phone: nothing serious", small.length === 0, small.join("; "));
+  await phone.setViewportSize({ width: 320, height: 640 });
+  check("nor does the narrowest one", await isTooWide(phone) <= 0, await isTooWide(phone));
+  await phone.context().close();
+}
+
+/* Types a name into the open dialog, and sends it. */
+async function confirm(page, name) {
+  await page.fill("dialog div:last-of-type > input:last-of-type, dialog form > div:nth-of-type(2) input", name);
+  await page.click("dialog button[type=submit]");
+}
+
+async function acts() {
+  const page = await openPage(browser, url);
+  await page.waitForFunction(() => document.querySelector("#link").textContent === "live", null, { timeout: 15000 }).catch(() => {});
+  check("the page follows the changes", await page.textContent("#link") === "live", await page.textContent("#link"));
+
+  await page.click("button[aria-label='Freeze research-a']");
+  await page.fill("dialog form > div:first-of-type input", "<img src=x onerror=alert(1)> & a look");
+  await confirm(page, "research-b");
+  check("a wrong name sends nothing", await page.locator("dialog").count() === 1 && !sluice(folder, "status").includes("FROZEN "), "");
+  const open = await seriousFindings(page);
+  check("axe-core, a dialog: nothing serious", open.length === 0, open.join("; "));
+  await shot(page, "freeze");
+  await confirm(page, "research-a");
+  await page.waitForSelector("text=frozen until", { timeout: 15000 });
+  check("the name freezes the cluster", sluice(folder, "status").includes("FROZEN"), sluice(folder, "status"));
+  check("a text of a person stays a text", await page.locator("main img").count() === 0 && await page.getByText("<img src=x").count() > 0, "");
+  await page.click("text=Unfreeze research-a");
+  await confirm(page, "research-a");
+  await page.waitForFunction(() => !document.body.innerText.includes("frozen until"), null, { timeout: 15000 });
+  check("and the freeze can be ended", !sluice(folder, "status").includes("FROZEN "), "");
+
+  await page.click("button[aria-label='Reclaim nodes for prod-a']");
+  await page.fill("dialog form > div:first-of-type input[type=number]", "3");
+  await page.fill("dialog form > div:first-of-type input[required]:not([type=number])", "a launch");
+  await page.click("dialog button[type=submit]");
+  await page.waitForSelector("dialog >> text=3 of 3 nodes", { timeout: 15000 });
+  check("a reclaim says first what it takes", true);
+  check("and has moved nothing yet", sluice(folder, "reclaim", "list").includes("No reclaim"), sluice(folder, "reclaim", "list"));
+  await shot(page, "reclaim");
+  await confirm(page, "prod-a");
+  await page.waitForSelector("#transfers details", { timeout: 30000 });
+  await sameHead(page, folder, "in a reclaim");
+  await page.click("#transfers summary");
+  await page.waitForSelector("#transfers details[open] tbody tr");
+  check("an open group shows its nodes", await page.locator("#transfers details[open] tbody tr").count() >= 1, "");
+  await page.click("#plan button");
+  await page.waitForSelector("#plan >> text=fingerprint", { timeout: 15000 });
+  check("a plan is made when it is asked for", true);
+  const [calendar] = await Promise.all([page.waitForEvent("download"), page.click("text=Save as calendar")]);
+  const text = readFileSync(await calendar.path(), "utf8");
+  check("departures are saved as a calendar", text.startsWith("BEGIN:VCALENDAR\r\n") && text.endsWith("END:VCALENDAR\r\n"), text.slice(0, 60));
+  await shot(page, "moving");
+  check("the page's policy refused nothing meanwhile", (await page.evaluate(() => window.refusals)).length === 0, JSON.stringify(await page.evaluate(() => window.refusals)));
+  await page.context().close();
+}
+
+async function viewer() {
+  const guest = await tunnelAs(GUEST, socket);
+  const page = await openPage(browser, `http://localhost:${guest.port}/`);
+  await page.waitForFunction(() => document.querySelector("#person").textContent.includes("viewer"), null, { timeout: 15000 }).catch(() => {});
+  check("a viewer is named as such", (await page.textContent("#person")).includes("viewer"), await page.textContent("#person"));
+  const buttons = await page.locator("#clusters button:visible").allTextContents();
+  check("and is offered no act", buttons.length === 0, buttons.join(", "));
+  const status = await page.evaluate(async () => (await fetch("/v1/freeze", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{\"for_s\":60,\"reason\":\"r\"}" })).status);
+  check("nor may do one", status === 403, status);
+  await page.context().close();
+  guest.close();
+}
+
+/* The picture of a day that was played in virtual time. */
+async function day() {
+  if (!existsSync(process.env.DAY)) return note("no played day: the picture is not shown");
+  const played = readFileSync(process.env.DAY, "utf8");
+  const prepare = (page) => page.route("**/v1/day", (route) => route.fulfill({ contentType: "application/json", body: played }));
+  for (const [name, options] of [["day-light", { colorScheme: "light" }], ["day-dark", { colorScheme: "dark" }],
+    ["day-phone", { viewport: { width: 390, height: 844 }, isMobile: true }]]) {
+    const page = await openPage(browser, url, { ...options, prepare });
+    await page.waitForSelector("#day svg path.ready[d^=M]");
+    await page.locator("#day").screenshot({ path: `${out}/${name}.png` });
+    await page.context().close();
+  }
+  check("a played day is drawn", true);
+}
+
+/* The clusters' API is gone: stopped, not ended, so that it may come back. */
+async function outage() {
+  const page = await openPage(browser, url);
+  process.kill(Number(simulator), "SIGSTOP");
+  await page.waitForFunction(() => document.querySelector("#headline").classList.contains("critical"), null, { timeout: 400000 }).catch(() => {});
+  await sameHead(page, folder, "with dead clusters");
+  await shot(page, "critical");
+  process.kill(Number(simulator), "SIGCONT");
+  const found = await seriousFindings(page);
+  check("axe-core, critical: nothing serious", found.length === 0, found.join("; "));
+  await page.context().close();
+}
+
+await looks();
+await acts();
+await viewer();
+await day();
+await outage();
+await browser.close();
+way.close();
+finish();

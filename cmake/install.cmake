@@ -41,7 +41,8 @@ foreach(page ${root_pages} ${install_pages} LICENSE)
 endforeach()
 install(FILES clusters/role.yaml DESTINATION ${CMAKE_INSTALL_DOCDIR}/clusters)
 install(DIRECTORY tools/policies DESTINATION ${CMAKE_INSTALL_DOCDIR}/tools)
-install(FILES tools/packaging/prometheus/rules.yaml
+install(FILES tools/packaging/prometheus/rules.yaml tools/packaging/prometheus/prometheus.yaml
+              tools/packaging/prometheus/alertmanager.yaml
         DESTINATION ${CMAKE_INSTALL_DOCDIR}/tools/packaging/prometheus)
 install(FILES tools/packaging/grafana/sluice.json
         DESTINATION ${CMAKE_INSTALL_DOCDIR}/tools/packaging/grafana)

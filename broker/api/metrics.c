@@ -34,7 +34,7 @@ static const struct family {
 } families[] = {
     { "build_info", GAUGE, "", "version", "", "1; the version of the service that answers" },
     { "health_severity", GAUGE, "", "", "severity", "0 all is well, 1 note, 2 warning, 3 critical" },
-    { "conditions", GAUGE, "condition_counts", "id,severity", "count", "Problems that hold now, by kind" },
+    { "conditions", GAUGE, "condition_counts", "id,severity,cluster", "count", "Problems that hold now, by kind and cluster" },
     { "broken", GAUGE, "", "", "is_broken", "1 after the journal failed: the service changes nothing" },
     { "door_open", GAUGE, "doors", "door", "is_open", "1 while the service answers there; 0: a condition says why not" },
     { "certificate_end_timestamp_seconds", GAUGE, "doors", "door", "certificate_ends", "When the first certificate ends that the service shows there" },

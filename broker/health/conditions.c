@@ -172,20 +172,24 @@ int conditions_severity(const json_t *health)
     return 0;
 }
 
+static json_t *counted(const char *id, const char *severity, const char *cluster, int count)
+{
+    return json_make("{ss ss ss si}", "id", id, "severity", severity, "cluster", cluster, "count",
+                     count);
+}
+
 json_t *conditions_counts(const json_t *health)
 {
     json_t *counts = json_array();
+    const json_t *row;
+    size_t i;
 
-    for (size_t kind = 0; kind < COUNT_OF(rows); kind++) {
-        json_int_t count = 0;
-        const json_t *row;
-        size_t i;
-
-        json_array_foreach(json_object_get(health, "conditions"), i, row)
-            count += text_equal(json_text_or(row, "id", ""), rows[kind].id);
+    for (size_t kind = 0; kind < COUNT_OF(rows); kind++)
         json_array_append_new(counts,
-                              json_make("{ss ss sI}", "id", rows[kind].id, "severity",
-                                        severity_names[rows[kind].severity], "count", count));
-    }
+                              counted(rows[kind].id, severity_names[rows[kind].severity], "", 0));
+    json_array_foreach(json_object_get(health, "conditions"), i, row)
+        json_array_append_new(counts, counted(json_text_or(row, "id", ""),
+                                              json_text_or(row, "severity", ""),
+                                              json_text_or(row, "cluster", ""), 1));
     return counts;
 }

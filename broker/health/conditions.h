@@ -81,6 +81,7 @@ json_t *conditions_words(const json_t *health, const char *cluster)
 /* How bad it is in all: 0 well, 1 note, 2 warning, 3 critical. */
 int conditions_severity(const json_t *health);
 
-/* [{id, severity, count}], a row for each kind of condition, also for those that do not hold. */
+/* [{id, severity, cluster, count}]: a row of count 0 for each kind of condition, and one of count 1
+   for each condition that holds; cluster is "" where a condition is of none. */
 json_t *conditions_counts(const json_t *health)
     __attribute__((returns_nonnull, warn_unused_result));

@@ -90,7 +90,8 @@ static void the_port_answers_three_requests_and_no_other(void **state)
     static const struct {
         const char *path, *host, *accept, *says;
     } cases[] = {
-        { "/metrics", "127.0.0.1", "*/*", "{id=\"no_schedules\",severity=\"note\"} 1\n" },
+        { "/metrics", "127.0.0.1", "*/*",
+          "{id=\"no_schedules\",severity=\"note\",cluster=\"\"} 1\n" },
         { "/metrics", "localhost:9470", "*/*", "Content-Type: text/plain; version=0.0.4" },
         { "/metrics", "127.0.0.1", "application/openmetrics-text;version=1.0.0",
           "Content-Type: application/openmetrics-text; version=1.0.0" },

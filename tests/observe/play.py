@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""play.py BUILD [CASE...]: plays the cases, four at a time; a line for each check."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+
+from world import HOLD_S, PACKAGING, World, get, opened, within
+
+SIDE_BY_SIDE = 4
+LABELS = ("alertname", "id", "cluster", "pool", "reservation")
+said = threading.Lock()
+failures = []
+
+
+def tell(name, is_good, what, why=""):
+    with said:
+        print(f"{'ok' if is_good else 'FAILED'} {name}: {what}{'' if is_good else f': {why}'}", flush=True)
+        if not is_good:
+            failures.append(name)
+
+
+def expect(name, what, found, wanted):
+    tell(name, found == wanted, what, f"{found} and not {wanted}")
+
+
+def alert(name, **labels):
+    return tuple([name] + [labels.get(label, "") for label in LABELS[1:]])
+
+
+def critical(kind, cluster=""):
+    return alert("SluiceCritical", id=kind, cluster=cluster)
+
+
+def degraded(kind, cluster=""):
+    return alert("SluiceDegraded", id=kind, cluster=cluster)
+
+
+def alerts_of(series):
+    return {tuple(one["metric"].get(label, "") for label in LABELS) for one in series}
+
+
+def firing(world):
+    return alerts_of(world.query('ALERTS{alertstate="firing"}'))
+
+
+def conditions(status):
+    """What the status says is critical or a warning, as the alerts that belong to it."""
+    alerts = {"critical": critical, "warning": degraded}
+    return {alerts[row["severity"]](row["id"], row["cluster"]) for row in status["health"]["conditions"]
+            if row["severity"] in alerts}
+
+
+def check_agreement(name, world, wanted):
+    """The status, `--check`, and what Alertmanager was told, beside the alerts."""
+    by_condition = {one for one in wanted if one[0] in ("SluiceCritical", "SluiceDegraded")}
+    if world.programs["service"].poll() is None:
+        expect(name, "the status names the conditions of the alerts", conditions(world.status()), by_condition)
+        code = world.sluice("status", "--check", codes=(0, 2)).returncode
+        expect(name, "`status --check` agrees", code, 2 if by_condition else 0)
+    told = json.loads(get(f"http://127.0.0.1:{world.alertmanager}/api/v2/alerts"))
+    open_ones = {one["labels"]["alertname"] for one in told if one["status"]["state"] == "active"}
+    expect(name, "Alertmanager has the alerts", {one["labels"]["alertname"] for one in told},
+           {one[0] for one in wanted})
+    within(20, "a notice of each open alert", lambda: open_ones <= world.receiver.names("/record"))
+    severities = {path: {one["labels"]["severity"] for where, one in world.receiver.heard if where == path}
+                  for path in ("/on-call", "/chat")}
+    expect(name, "only what is critical goes to the person on call", severities["/on-call"] - {"critical"}, set())
+    expect(name, "only warnings go to the channel", severities["/chat"] - {"warning"}, set())
+
+
+def check_metrics(name, world):
+    lint = subprocess.run(["promtool", "check", "metrics"], input=get(f"http://127.0.0.1:{world.metrics}/metrics"),
+                          capture_output=True, text=True, check=False)
+    expect(name, "promtool finds nothing in the metrics", (lint.returncode, lint.stdout + lint.stderr), (0, ""))
+
+
+def panels():
+    with open(os.path.join(PACKAGING, "grafana/sluice.json"), encoding="utf-8") as file:
+        board = json.load(file)
+    for panel in board["panels"]:
+        for one in [panel] + panel.get("panels", []):
+            for target in one.get("targets", []):
+                yield one["title"], target["expr"].replace("$instance", ".*")
+
+
+def expect_alerts(name, world, wanted, patience_s):
+    """The alerts come, stay alone, and no other fired meanwhile."""
+    try:
+        within(patience_s, "the alerts", lambda: firing(world) == wanted)
+    except AssertionError:
+        tell(name, False, "its alerts come", f"{firing(world)} and not {wanted}")
+    time.sleep(2 * HOLD_S)
+    expect(name, "these alerts fire", firing(world), wanted)
+    ever = world.query_range('ALERTS{alertstate="firing"}')
+    expect(name, "no other fired", alerts_of(ever), wanted)
+
+
+def day(world):
+    """A move for a window, a reclaim and a freeze: no alert, and every panel has data."""
+    world.schedule(6, 28)
+    world.sluice("apply")
+    within(120, "a move under way", lambda: world.status()["live_transfers"] > 0)
+    within(180, "the end of the move", lambda: world.status()["window"] == "second"
+           and world.status()["live_transfers"] == 0)
+    world.sluice("reclaim", "--to", "prod-a", "--nodes", "1", "--reason", "launch")
+    within(60, "the end of the reclaim", lambda: world.status()["live_transfers"] == 0)
+    world.sluice("freeze", "--cluster", "prod-a", "--for", "1h", "--reason", "upgrade")
+    time.sleep(3)
+    for title, expression in panels():
+        if "sluice_quota_" in expression:
+            print(f"skipped day: panel \"{title}\": sluice-simulator has no ClusterQueues", flush=True)
+        elif title != "Alerts":
+            tell("day", bool(world.query_range(expression)), f"panel \"{title}\" has data: {expression}", "none")
+    return set()
+
+
+def stock_out(world):
+    world.sluice("reclaim", "--to", "prod-a", "--nodes", "2", "--reason", "launch")
+    return {critical("reclaim_blocked", "prod-a")}
+
+
+def dead_cluster(world):
+    world.door.shut()
+    return {critical("cluster_unreachable", "research-a"), critical("pool_stale", "research-a")}
+
+
+def stuck_pod(world):
+    world.sluice("reclaim", "--to", "prod-a", "--nodes", "2", "--reason", "launch")
+    return {critical("reclaim_behind", "prod-a")}
+
+
+def never_joins(world):
+    world.sluice("reclaim", "--to", "prod-a", "--nodes", "1", "--reason", "launch")
+    return {critical("reclaim_behind", "prod-a")}
+
+
+def frozen_and_short(world):
+    world.sluice("freeze", "--for", "1h", "--reason", "incident")
+    world.schedule(8, 8)
+    world.sluice("apply")
+    return {critical("production_short", "prod-a")}
+
+
+def frozen(world):
+    world.sluice("freeze", "--cluster", "prod-a", "--for", "1h", "--reason", "upgrade")
+    return set()
+
+
+def late(world):
+    world.schedule(6, 8)
+    world.sluice("apply")
+    return {alert("SluiceMarginShort"), degraded("move_late")}
+
+
+def exceeded(_):
+    return {alert("SluiceReservationExceeded", reservation="east")}
+
+
+def refused_config(world):
+    world.write("sluice.yaml", world.read("sluice.yaml") + "nonsense: 1\n")
+    world.programs["service"].send_signal(signal.SIGHUP)
+    within(20, "the refusal", lambda: any(
+        row["id"] == "config_refused" for row in world.status()["health"]["conditions"]))
+    return {degraded("config_refused")}
+
+
+def dead_service(world):
+    world.programs["service"].kill()
+    world.programs["service"].wait()
+    return {alert("SluiceDown")}
+
+
+# name: (what is done, how the world differs, how long its alerts may take)
+CASES = {
+    "dead_cluster": (dead_cluster, {}, 170),
+    # Two waves, and enough nodes to learn lead times from.  By p95 a wave that begins as late as it may
+    # is seconds late while it is announced: the alerts wait as long as they do for users.
+    "day": (day, {"edge_s": 100, "research": 28, "guard": "{in_flight_per_cluster: 12}",
+                  "is_patient": True}, 60),
+    "stock_out": (stock_out, {"world": "stockouts: [{zone: us-east5-a}]\n"}, 90),
+    "stuck_pod": (stuck_pod, {"world": "faults: {stuck_pod: 1}\n", "lead": "{prior_p50: 3s, prior_p95: 5s}",
+                              "drain": "{notice: 5s, deadline: 10m, settle: 1s}"}, 90),
+    "never_joins": (never_joins, {"world": "faults: {never_joins: 1}\n",
+                                  "lead": "{prior_p50: 3s, prior_p95: 5s}"}, 90),
+    "frozen_and_short": (frozen_and_short, {}, 60),
+    "frozen": (frozen, {}, 60),
+    "late": (late, {"edge_s": 600, "lead": "{prior_p50: 1h, prior_p95: 2h}",
+                    "drain": "{notice: 9m, deadline: 60s, settle: 1s}"}, 60),
+    "exceeded": (exceeded, {"reserved": 15}, 60),
+    "refused_config": (refused_config, {}, 60),
+    "dead_service": (dead_service, {}, 60),
+}
+
+
+def play(build, name):
+    trouble, difference, patience_s = CASES[name]
+    world = World(build, **difference)
+    began = time.monotonic()
+    try:
+        world.open(door_to="research-a" if trouble is dead_cluster else None)
+        wanted = trouble(world)
+        expect_alerts(name, world, wanted, patience_s)
+        check_agreement(name, world, wanted)
+        if trouble is not dead_service:
+            check_metrics(name, world)
+        if wanted:
+            board = dict(panels())
+            tell(name, bool(world.query_range(board["Alerts"])), "panel \"Alerts\" has data", "none")
+        expect(name, "the referee saw no violation", world.report()["violations"], [])
+    except Exception:  # pylint: disable=broad-except
+        tell(name, False, "played to its end", traceback.format_exc())
+    for bad in world.close():
+        tell(name, False, "ends well", bad)
+    if name in failures:
+        print(f"   {name}: the logs are in {world.folder}", flush=True)
+    else:
+        world.forget()
+    print(f"   {name} took {time.monotonic() - began:.0f} s", flush=True)
+
+
+def end(*_):
+    """On a signal: nothing of ours stays."""
+    for world in list(opened):
+        for program in world.programs.values():
+            program.kill()
+    os._exit(143)
+
+
+def main():
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    build = os.path.abspath(sys.argv[1])
+    names = sys.argv[2:] or list(CASES)
+    for name in names:
+        if name not in CASES:
+            sys.exit(f"there is no case {name}; there are {', '.join(CASES)}")
+    began = time.monotonic()
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        list(pool.map(lambda name: play(build, name), names))
+    print(f"{len(names)} cases in {time.monotonic() - began:.0f} s, {len(failures)} checks failed")
+    sys.exit(1 if failures else 0)
+
+
+main()

@@ -10,6 +10,7 @@
 #include "broker/terminal/commands.h"
 #include "broker/terminal/forms.h"
 #include "broker/terminal/table.h"
+#include "broker/terminal/watch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@ const struct command_option events_options[] = {
     { "node", 0, "NODE", "only those about this node or host", false },
     { "move", 0, "ID", "only those of this move or transfer", false },
     { "actor", 0, "NAME", "only what this person asked for", false },
+    WATCH_OPTION,
     { "output", 'o', "table|json|yaml|csv", "the form of the answer (default table)", false },
     { "no-headers", 0, NULL, "leave out the first line of CSV", false },
     CLIENT_OPTIONS,
@@ -38,21 +40,31 @@ const struct command_option audit_options[] = {
 };
 
 /* All members but those that head the line, as key=value. */
-static void print_event(const json_t *event)
+static void add_event(const json_t *event, struct text *out)
 {
     const char *key;
     json_t *value;
 
-    printf("%s  %-18s", json_text_or(event, "at", "-"), json_text_or(event, "event", "-"));
+    text_add(out, "%s  %-18s", json_text_or(event, "at", "-"), json_text_or(event, "event", "-"));
     json_object_foreach((json_t *)(uintptr_t)event, key, value) {
         if (text_equal(key, "at") || text_equal(key, "event") || text_equal(key, "seq"))
             continue;
         if (json_is_string(value) && json_string_length(value) > 0)
-            printf(" %s=%s", key, json_string_value(value));
+            text_add(out, " %s=%s", key, json_string_value(value));
         else if (json_is_integer(value))
-            printf(" %s=%" JSON_INTEGER_FORMAT, key, json_integer_value(value));
+            text_add(out, " %s=%" JSON_INTEGER_FORMAT, key, json_integer_value(value));
     }
-    printf("\n");
+    text_add(out, "\n");
+}
+
+static void draw(const json_t *answer, bool is_open, struct text *out)
+{
+    const json_t *event;
+    size_t i;
+
+    (void)is_open; /* events have no groups */
+    json_array_foreach(json_object_get(answer, "events"), i, event)
+        add_event(event, out);
 }
 
 static char *path_of(const struct command_call *call, const char *filters, int64_t count)
@@ -72,26 +84,44 @@ static char *path_of(const struct command_call *call, const char *filters, int64
     return text_take(path);
 }
 
-/* The answer, or NULL with the exit code. */
-static json_t *ask(struct command_call *call, const char *filters, const char *more, int *ret_code)
+/* A question to the service; without a configuration there is none, but an exit code. */
+struct question {
+    struct config *config;
+    char *path;
+};
+
+static void owned_question(struct question *question)
+{
+    config_free(question->config);
+    mem_free(question->path);
+}
+
+static struct question question_of(struct command_call *call, const char *filters, const char *more,
+                                   int *ret_code)
 {
     int64_t count = 50;
     struct error err = { 0 };
-    owned(config) struct config *config = NULL;
+    struct question question = { 0 };
     owned(chars) char *path = NULL;
-    owned(chars) char *whole = NULL;
-    json_t *answer;
 
     if (call_int(call, "count", (struct int_range){ 1, 10000 }, &count, &err) < 0) {
         *ret_code = call_usage_error(call, "%s", err.text);
-        return NULL;
+        return question;
     }
-    config = client_service(call, ret_code);
-    if (!config)
-        return NULL;
     path = path_of(call, filters, count);
-    whole = text_format("%s%s", path, more);
-    answer = client_ask(config, HTTP_GET, whole, NULL, &err);
+    question.config = client_service(call, ret_code);
+    question.path = text_format("%s%s", path, more);
+    return question;
+}
+
+static json_t *ask(struct command_call *call, const struct question *question, int *ret_code)
+{
+    struct error err = { 0 };
+    json_t *answer = NULL;
+
+    if (!question->config)
+        return NULL;
+    answer = client_ask(question->config, HTTP_GET, question->path, NULL, &err);
     if (!answer)
         *ret_code = client_fail(call, &err);
     return answer;
@@ -108,14 +138,18 @@ static const struct answer_rows rows = { "events", "seq" };
 int cmd_events(struct command_call *call)
 {
     int code = EXIT_DONE;
-    owned(json) json_t *answer = ask(call, "since node move actor", "", &code);
-    const json_t *event;
-    size_t i;
+    owned(question) struct question question = question_of(call, "since node move actor", "",
+                                                           &code);
+    owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
+    owned(json) json_t *answer = NULL;
 
+    if (question.config && call_flag(call, "watch"))
+        return watch_run(call, question.config, &(struct watched){ question.path, draw, true });
+    answer = ask(call, &question, &code);
     if (!answer || forms_print(call, answer, &rows))
         return code;
-    json_array_foreach(json_object_get(answer, "events"), i, event)
-        print_event(event);
+    draw(answer, false, out);
+    fputs(out->chars, stdout);
     print_cut(answer);
     return EXIT_DONE;
 }
@@ -149,7 +183,9 @@ int cmd_audit(struct command_call *call)
 {
     static const char *const titles[] = { "AT", "WHO", "ACT", "ON", "REASON", NULL };
     int code = EXIT_DONE;
-    owned(json) json_t *answer = ask(call, "since actor", "&acts=true", &code);
+    owned(question) struct question question = question_of(call, "since actor", "&acts=true",
+                                                           &code);
+    owned(json) json_t *answer = ask(call, &question, &code);
     owned(table) struct table *table = table_new(titles);
     owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
     const json_t *event;

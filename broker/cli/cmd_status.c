@@ -7,16 +7,15 @@
 #include "broker/terminal/board.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
+#include "broker/terminal/watch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
-enum { WATCH_MS = 2 * SECOND_MS, BOARD_LIMIT = 1 << 20, TRANSFERS_SHOWN = 24, PLUGIN_UNKNOWN = 3 };
+enum { BOARD_LIMIT = 1 << 20, TRANSFERS_SHOWN = 24, PLUGIN_UNKNOWN = 3 };
 
 const struct command_option status_options[] = {
-    { "watch", 'w', NULL, "look again every two seconds: a board on a terminal, else JSON lines",
-      false },
+    WATCH_OPTION,
     { "check", 0, "[=exit|nagios]",
       "exit with 2 if a condition is a warning or critical; nagios: one line and the codes of a "
       "monitoring plugin",
@@ -63,24 +62,30 @@ static int show_plugin(const json_t *status, const struct error *err)
 }
 
 /* False when the reader has gone: the end of `sluice status -w | head`. */
-static bool show(const struct command_call *call, const json_t *status, bool is_watching)
+static void draw(const json_t *status, bool is_open, struct text *out)
+{
+    board_status(status, out);
+    text_add(out, "\n");
+    if (is_open)
+        board_transfers(status, SIZE_MAX, out);
+    else
+        board_groups(status, out);
+}
+
+static bool show(const struct command_call *call, const json_t *status)
 {
     owned(text) struct text *board = text_new(BOARD_LIMIT);
 
-    if (client_wants_json(call) && !is_watching) {
+    if (client_wants_json(call)) {
         client_print_json(call, status);
-    } else if (client_wants_json(call) || (is_watching && !isatty(STDOUT_FILENO))) {
-        owned(chars) char *line = json_print(status);
-
-        printf("%s\n", line);
-    } else {
-        board_status(status, board);
-        if (json_int_or(status, "live_transfers", 0) > 0) {
-            text_add(board, "\n");
-            board_transfers(status, TRANSFERS_SHOWN, board);
-        }
-        printf("%s%s", is_watching ? "\033[H\033[J" : "", board->chars);
+        return true;
     }
+    board_status(status, board);
+    if (json_int_or(status, "live_transfers", 0) > 0) {
+        text_add(board, "\n");
+        board_transfers(status, TRANSFERS_SHOWN, board);
+    }
+    printf("%s", board->chars);
     return fflush(stdout) == 0 && !ferror(stdout);
 }
 
@@ -95,18 +100,17 @@ int cmd_status(struct command_call *call)
         return call_usage_error(call, "--check=nagios looks once: leave out --watch");
     if (!config)
         return is_plugin ? PLUGIN_UNKNOWN : code;
-    for (;;) {
-        struct error err = { 0 };
-        owned(json) json_t *status = client_ask(config, HTTP_GET, "/v1/status", NULL, &err);
+    if (is_watching)
+        return watch_run(call, config, &(struct watched){ "/v1/status", draw, false });
 
-        if (is_plugin)
-            return show_plugin(status, &err);
-        if (!status)
-            return client_fail(call, &err);
-        if (!show(call, status, is_watching))
-            return EXIT_ERROR;
-        if (!is_watching)
-            return call_flag(call, "check") && is_degraded(status) ? EXIT_DIFFERENT : EXIT_DONE;
-        client_rest(WATCH_MS);
-    }
+    struct error err = { 0 };
+    owned(json) json_t *status = client_ask(config, HTTP_GET, "/v1/status", NULL, &err);
+
+    if (is_plugin)
+        return show_plugin(status, &err);
+    if (!status)
+        return client_fail(call, &err);
+    if (!show(call, status))
+        return EXIT_ERROR;
+    return call_flag(call, "check") && is_degraded(status) ? EXIT_DIFFERENT : EXIT_DONE;
 }

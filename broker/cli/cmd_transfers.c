@@ -11,15 +11,25 @@
 #include "broker/terminal/commands.h"
 #include "broker/terminal/forms.h"
 #include "broker/terminal/leavers.h"
+#include "broker/terminal/watch.h"
 
 #include <stdio.h>
 
 const struct command_option transfers_options[] = {
     { "all", 'A', NULL, "also list transfers that ended lately", false },
+    WATCH_OPTION,
     ROWS_OPTIONS,
     CLIENT_OPTIONS,
     { 0 },
 };
+
+static void draw(const json_t *answer, bool is_open, struct text *out)
+{
+    if (is_open)
+        board_transfers(answer, SIZE_MAX, out);
+    else
+        board_groups(answer, out);
+}
 
 static const struct answer_rows rows = { "transfers", "transfer" };
 
@@ -35,8 +45,12 @@ int cmd_transfers(struct command_call *call)
     owned(json) json_t *answer = NULL;
     owned(text) struct text *out = text_new(8 << 20);
 
+    if (id && call_flag(call, "watch"))
+        return call_usage_error(call, "--watch is for the list: leave out %s", id);
     if (!config)
         return code;
+    if (call_flag(call, "watch"))
+        return watch_run(call, config, &(struct watched){ path, draw, false });
     answer = client_ask(config, HTTP_GET, path, NULL, &err);
     if (!answer)
         return client_fail(call, &err);

@@ -10,6 +10,7 @@
 #include "broker/terminal/table.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static struct wall_time wall_of(const json_t *json)
 {
@@ -267,15 +268,12 @@ static const char *due_text(const json_t *at, const json_t *expected, char *out)
     return wall_of(expected).ms <= wall_of(at).ms ? "overdue" : board_between(at, expected, out);
 }
 
-/* The transfer's cells, as of `at`. */
-static void add_transfer(struct table *table, const json_t *row, const json_t *at)
+/* From where to where, the step, and its times, as of `at`. */
+static void add_course(struct table *table, const json_t *row, const json_t *at)
 {
     bool is_live = text_equal(json_text_or(row, "state", ""), "live");
     char text[DURATION_TEXT_SIZE];
 
-    table_cell(table, "%s%s", json_text_or(row, "transfer", "-"),
-               json_bool_or(row, "is_emergency", false) ? "!" : "");
-    table_cell(table, "%s", json_text_or(row, "node", "-"));
     table_cell(table, "%s", json_text_or(row, "from", "-"));
     table_cell(table, "%s", json_text_or(row, "to", "-"));
     table_cell(table, "%s%s", json_bool_or(row, "is_undoing", false) ? "undo " : "",
@@ -283,6 +281,15 @@ static void add_transfer(struct table *table, const json_t *row, const json_t *a
     table_cell(table, "%s", board_between(json_object_get(row, "since"), at, text));
     table_cell(table, "%s", is_live ? due_text(at, json_object_get(row, "expected"), text) : "-");
     table_cell(table, "%s", json_text_or(row, "waits_for", ""));
+}
+
+/* The transfer's cells, as of `at`. */
+static void add_transfer(struct table *table, const json_t *row, const json_t *at)
+{
+    table_cell(table, "%s%s", json_text_or(row, "transfer", "-"),
+               json_bool_or(row, "is_emergency", false) ? "!" : "");
+    table_cell(table, "%s", json_text_or(row, "node", "-"));
+    add_course(table, row, at);
 }
 
 void board_transfers(const json_t *answer, size_t most, struct text *out)
@@ -305,6 +312,85 @@ void board_transfers(const json_t *answer, size_t most, struct text *out)
     table_print(table, out);
     if (json_array_size(rows) > most)
         text_add(out, "and %zu more: sluice transfers\n", json_array_size(rows) - most);
+}
+
+/* What transfers of one row have in common. */
+static bool is_same_group(const json_t *left, const json_t *right)
+{
+    static const char *const members[] = { "from",         "to",         "state",     "step",
+                                           "is_emergency", "is_undoing", "waits_for", NULL };
+
+    for (const char *const *member = members; *member; member++) {
+        const json_t *one = json_object_get(left, *member);
+        const json_t *other = json_object_get(right, *member);
+
+        if ((one || other) && !json_equal(one, other))
+            return false;
+    }
+    return true;
+}
+
+/* A group is its first transfer, with `count`, the earliest `since` and the latest `expected`.  As
+   texts, times in UTC have the order of time. */
+static void add_to_group(json_t *group, const json_t *row)
+{
+    const char *since = json_text_or(row, "since", "");
+    const char *expected = json_text_or(row, "expected", "");
+
+    json_object_set_new(group, "count", json_integer(json_int_or(group, "count", 0) + 1));
+    if (strcmp(since, json_text_or(group, "since", "")) < 0)
+        json_object_set_new(group, "since", json_text(since));
+    if (strcmp(expected, json_text_or(group, "expected", "")) > 0)
+        json_object_set_new(group, "expected", json_text(expected));
+}
+
+/* The groups, in the order of their first transfers. */
+static json_t *groups_of(const json_t *answer)
+{
+    json_t *groups = json_array();
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(answer, "transfers"), i, row) {
+        json_t *group = NULL;
+        json_t *one;
+        size_t k;
+
+        json_array_foreach(groups, k, one)
+            if (!group && is_same_group(one, row))
+                group = one;
+        if (!group) {
+            group = json_copy((json_t *)(uintptr_t)row);
+            json_array_append_new(groups, group);
+        }
+        add_to_group(group, row);
+    }
+    return groups;
+}
+
+void board_groups(const json_t *answer, struct text *out)
+{
+    static const char *const titles[] = { ">NODES", "NODE",      "FROM",      "TO", "STEP",
+                                          ">SINCE", ">READY IN", "WAITS FOR", NULL };
+    owned(table) struct table *table = table_new(titles);
+    owned(json) json_t *groups = groups_of(answer);
+    const json_t *at = json_object_get(answer, "at");
+    const json_t *row;
+    size_t i;
+
+    if (json_array_size(groups) == 0) {
+        text_add(out, "no node is moving\n");
+        return;
+    }
+    json_array_foreach(groups, i, row) {
+        int64_t count = json_int_or(row, "count", 1);
+
+        table_cell(table, "%" PRId64 "%s", count,
+                   json_bool_or(row, "is_emergency", false) ? "!" : "");
+        table_cell(table, "%s%s", json_text_or(row, "node", "-"), count > 1 ? ", ..." : "");
+        add_course(table, row, at);
+    }
+    table_print(table, out);
 }
 
 static void print_lack(const json_t *lack, struct text *out)

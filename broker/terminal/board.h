@@ -30,5 +30,10 @@ void board_lacks(const json_t *plan, struct text *out);
    it waits for, and when it is expected to be ready. */
 void board_transfers(const json_t *answer, size_t most, struct text *out);
 
+/* The live transfers of a status or a list, those that wait for the same thing at the same step
+   between the same pools as one row: how many, the longest time at the step, the latest expected
+   time. */
+void board_groups(const json_t *answer, struct text *out);
+
 /* "12m", "1h18m" from one RFC 3339 time to another; "-" when one is absent. */
 const char *board_between(const json_t *from, const json_t *to, char *out);

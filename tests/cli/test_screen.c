@@ -1,0 +1,212 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The screen of --watch: what fits, what keys do, and that the terminal is as it was afterwards.
+ */
+#include "base/input/json.h"
+#include "broker/terminal/board.h"
+#include "broker/terminal/screen.h"
+#include "tests/support/golden.h"
+#include "tests/support/terminal.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <termios.h>
+
+enum { PATIENCE_MS = 10000, READ_SIZE = 65536 };
+
+static const struct {
+    const char *text;
+    struct screen_size size;
+    size_t first;
+    const char *shown;
+    size_t rows;
+} clips[] = {
+    { "", { 3, 4 }, 0, "", 0 },
+    { "abcd\nabcde\n", { 3, 4 }, 0, "abcd\nabcd\n", 2 },
+    { "a\nb\nc\n", { 2, 4 }, 0, "a\nb\n", 3 },
+    { "a\nb\nc\n", { 2, 4 }, 1, "b\nc\n", 3 },
+    { "a\nb", { 9, 4 }, 1, "b\n", 2 },
+    /* a character of two bytes is one column, and is never cut */
+    { "\xc3\xa9\xc3\xa9\xc3\xa9\n", { 1, 2 }, 0, "\xc3\xa9\xc3\xa9\n", 1 },
+    /* no text commands the terminal */
+    { "a\033[2Jb\x7f\a\n", { 1, 80 }, 0, "a?[2Jb??\n", 1 },
+    { "a\n\nb\n", { 3, 4 }, 0, "a\n\nb\n", 3 },
+};
+
+static void what_fits_is_shown(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(clips); i++) {
+        owned(text) struct text *text = text_new(TEXT_UNBOUNDED);
+        owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
+
+        text_add(text, "%s", clips[i].text);
+        assert_int_equal(screen_clip(text, clips[i].size, clips[i].first, out), clips[i].rows);
+        assert_string_equal(out->chars, clips[i].shown);
+    }
+}
+
+/* All that the terminal got so far, and at least `wanted`. */
+static void expect_drawn(const struct terminal *terminal, const char *wanted)
+{
+    owned(text) struct text *drawn = text_new(TEXT_UNBOUNDED);
+    struct pollfd polled = { .fd = terminal->master, .events = POLLIN };
+
+    while (!strstr(drawn->chars, wanted)) {
+        char part[READ_SIZE];
+        ssize_t size;
+
+        if (poll(&polled, 1, PATIENCE_MS) <= 0)
+            fail_msg("not drawn: %s; but: %s", wanted, drawn->chars);
+        size = read(terminal->master, part, sizeof part);
+        assert_true(size > 0);
+        text_add_bytes(drawn, part, (size_t)size);
+    }
+}
+
+static void press(const struct terminal *terminal, const char *keys)
+{
+    assert_int_equal(write(terminal->master, keys, strlen(keys)), (ssize_t)strlen(keys));
+}
+
+static struct text *hundred_rows(void)
+{
+    struct text *text = text_new(TEXT_UNBOUNDED);
+
+    for (int i = 0; i < 100; i++)
+        text_add(text, "row %d.\n", i);
+    return text;
+}
+
+/* 24 rows: 23 of the text, and one for the keys. */
+static void keys_scroll_and_end(void **state)
+{
+    owned(text) struct text *text = hundred_rows();
+    struct terminal terminal;
+    struct termios before, after;
+    struct screen *screen;
+
+    (void)state;
+    terminal_open(&terminal, 80);
+    assert_int_equal(tcgetattr(terminal.slave, &before), 0);
+    screen = screen_open(terminal.slave, terminal.slave);
+    assert_non_null(screen);
+    expect_drawn(&terminal, "\033[?1049h");
+    screen_show(screen, text, false);
+    expect_drawn(&terminal, "\033[Jrow 0.");
+    press(&terminal, "j");
+    assert_int_equal(screen_wait(screen, PATIENCE_MS), SCREEN_OTHER);
+    screen_show(screen, text, false);
+    expect_drawn(&terminal, "\033[Jrow 1.");
+    press(&terminal, "G");
+    assert_int_equal(screen_wait(screen, PATIENCE_MS), SCREEN_OTHER);
+    screen_show(screen, text, false);
+    expect_drawn(&terminal, "\033[Jrow 77.");
+    press(&terminal, "\033[A");
+    assert_int_equal(screen_wait(screen, PATIENCE_MS), SCREEN_OTHER);
+    screen_show(screen, text, true); /* scrolled: not the tail */
+    expect_drawn(&terminal, "\033[Jrow 76.");
+    press(&terminal, "o");
+    assert_int_equal(screen_wait(screen, PATIENCE_MS), SCREEN_OPEN);
+    assert_int_equal(screen_wait(screen, 1), SCREEN_NONE);
+    press(&terminal, "\x03");
+    assert_int_equal(screen_wait(screen, PATIENCE_MS), SCREEN_QUIT);
+    screen_close(screen);
+    expect_drawn(&terminal, "\033[?1049l");
+    assert_int_equal(tcgetattr(terminal.slave, &after), 0);
+    assert_int_equal(after.c_lflag, before.c_lflag);
+    assert_memory_equal(after.c_cc, before.c_cc, sizeof before.c_cc);
+    terminal_close(&terminal);
+}
+
+static void the_tail_follows_the_text(void **state)
+{
+    owned(text) struct text *text = hundred_rows();
+    struct terminal terminal;
+    struct screen *screen;
+
+    (void)state;
+    terminal_open(&terminal, 80);
+    screen = screen_open(terminal.slave, terminal.slave);
+    screen_show(screen, text, true);
+    expect_drawn(&terminal, "\033[Jrow 77.");
+    text_add(text, "row 100.\n");
+    screen_show(screen, text, true);
+    expect_drawn(&terminal, "\033[Jrow 78.");
+    screen_close(screen);
+    terminal_close(&terminal);
+}
+
+static void a_signal_ends_it_and_leaves_the_terminal_whole(void **state)
+{
+    struct terminal terminal;
+    struct screen *screen;
+
+    (void)state;
+    terminal_open(&terminal, 80);
+    screen = screen_open(terminal.slave, terminal.slave);
+    assert_int_equal(kill(getpid(), SIGTERM), 0);
+    assert_int_equal(screen_wait(screen, PATIENCE_MS), SCREEN_QUIT);
+    screen_close(screen);
+    expect_drawn(&terminal, "\033[?1049l");
+    terminal_close(&terminal);
+}
+
+static void what_is_no_terminal_has_no_screen(void **state)
+{
+    int pipes[2];
+
+    (void)state;
+    assert_int_equal(pipe(pipes), 0);
+    assert_null(screen_open(pipes[1], pipes[0]));
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
+static void add_rows(json_t *rows, int count, const char *step, const char *waits_for)
+{
+    for (int i = 0; i < count; i++) {
+        owned(chars) char *name = text_format("res1-n%03d", (int)json_array_size(rows));
+        owned(chars) char *since = text_format("2026-11-17T07:%02d:00Z", 10 + i % 20);
+        owned(chars) char *expected = text_format("2026-11-17T08:%02d:00Z", 10 + i % 20);
+
+        json_array_append_new(rows, json_make("{ss ss ss ss ss ss ss ss ss}", "transfer", "t-1",
+                                              "node", name, "from", "res-1-east", "to",
+                                              "prod-a-east", "state", "live", "step", step, "since",
+                                              since, "expected", expected, "waits_for", waits_for));
+    }
+}
+
+/* 800 moves in a few rows. */
+static void what_waits_for_the_same_is_one_row(void **state)
+{
+    owned(json) json_t *rows = json_array();
+    owned(json)
+        json_t *answer = json_make("{ss sO}", "at", "2026-11-17T07:40:00Z", "transfers", rows);
+    owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
+
+    (void)state;
+    add_rows(rows, 500, "drain", "pods to end: 3");
+    add_rows(rows, 1, "drain", "the budget chat/chat of 2 pods");
+    add_rows(rows, 299, "acquire", "the machine");
+    add_rows(rows, 3, "drain", "pods to end: 3");
+    board_groups(answer, out);
+    golden_check("golden/cli/groups.txt", out->chars);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_fits_is_shown),
+        cmocka_unit_test(keys_scroll_and_end),
+        cmocka_unit_test(the_tail_follows_the_text),
+        cmocka_unit_test(a_signal_ends_it_and_leaves_the_terminal_whole),
+        cmocka_unit_test(what_is_no_terminal_has_no_screen),
+        cmocka_unit_test(what_waits_for_the_same_is_one_row),
+    };
+
+    mem_setup();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

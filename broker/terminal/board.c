@@ -280,7 +280,6 @@ static void add_course(struct table *table, const json_t *row, const json_t *at)
                is_live ? json_text_or(row, "step", "-") : json_text_or(row, "state", "-"));
     table_cell(table, "%s", board_between(json_object_get(row, "since"), at, text));
     table_cell(table, "%s", is_live ? due_text(at, json_object_get(row, "expected"), text) : "-");
-    table_cell(table, "%s", json_text_or(row, "waits_for", ""));
 }
 
 /* The transfer's cells, as of `at`. */
@@ -290,6 +289,7 @@ static void add_transfer(struct table *table, const json_t *row, const json_t *a
                json_bool_or(row, "is_emergency", false) ? "!" : "");
     table_cell(table, "%s", json_text_or(row, "node", "-"));
     add_course(table, row, at);
+    table_cell(table, "%s", json_text_or(row, "waits_for", ""));
 }
 
 void board_transfers(const json_t *answer, size_t most, struct text *out)
@@ -368,11 +368,31 @@ static json_t *groups_of(const json_t *answer)
     return groups;
 }
 
+/* A table of the groups, with a second line for each, so that all of it fits into 80 columns. */
+static void print_groups(const struct text *table, const json_t *groups, struct text *out)
+{
+    const char *line = strchr(table->chars, '\n') + 1;
+    const json_t *row;
+    size_t i;
+
+    text_add(out, "%.*s", (int)(line - table->chars), table->chars);
+    json_array_foreach(groups, i, row) {
+        const char *end = strchr(line, '\n') + 1;
+
+        text_add(out, "%.*s", (int)(end - line), line);
+        text_add(out, "       %s%s: %s\n", json_text_or(row, "node", "-"),
+                 json_int_or(row, "count", 1) > 1 ? ", ..." : "",
+                 json_text_or(row, "waits_for", ""));
+        line = end;
+    }
+}
+
 void board_groups(const json_t *answer, struct text *out)
 {
-    static const char *const titles[] = { ">NODES", "NODE",      "FROM",      "TO", "STEP",
-                                          ">SINCE", ">READY IN", "WAITS FOR", NULL };
+    static const char *const titles[] = { ">NODES", "FROM",      "TO", "STEP",
+                                          ">SINCE", ">READY IN", NULL };
     owned(table) struct table *table = table_new(titles);
+    owned(text) struct text *lines = text_new(TEXT_UNBOUNDED);
     owned(json) json_t *groups = groups_of(answer);
     const json_t *at = json_object_get(answer, "at");
     const json_t *row;
@@ -383,14 +403,12 @@ void board_groups(const json_t *answer, struct text *out)
         return;
     }
     json_array_foreach(groups, i, row) {
-        int64_t count = json_int_or(row, "count", 1);
-
-        table_cell(table, "%" PRId64 "%s", count,
+        table_cell(table, "%" PRId64 "%s", json_int_or(row, "count", 1),
                    json_bool_or(row, "is_emergency", false) ? "!" : "");
-        table_cell(table, "%s%s", json_text_or(row, "node", "-"), count > 1 ? ", ..." : "");
         add_course(table, row, at);
     }
-    table_print(table, out);
+    table_print(table, lines);
+    print_groups(lines, groups, out);
 }
 
 static void print_lack(const json_t *lack, struct text *out)

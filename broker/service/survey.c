@@ -6,6 +6,7 @@
 #include "base/input/json.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
+#include "broker/transfer/meeting.h"
 
 int64_t survey_lead_ms(const struct service *service, const struct config_cluster *cluster,
                        double percentile)
@@ -278,7 +279,8 @@ static int64_t named_rank(const struct service *service, const struct config_poo
     return (int64_t)(uintptr_t)map_get(service->named, key);
 }
 
-/* Whether the machine is one of the pool's now, in no transfer, and lasts long enough: neither a
+/* Whether the machine is one of the pool's now, in no transfer (also in none that will meet it in its
+   next turn), and lasts long enough: neither a
    window nor a reclaim may count on one whose capacity ends before paid_ms (wall clock). */
 static bool is_present(const struct service *service, const struct config_pool *pool,
                        const struct instance *instance, int64_t paid_ms)
@@ -286,7 +288,8 @@ static bool is_present(const struct service *service, const struct config_pool *
     struct wall_time ends = fleet_ends(pool, instance);
 
     return (ends.ms == 0 || ends.ms > paid_ms) && instance->state != INSTANCE_DELETING &&
-           instance->state != INSTANCE_PARKED && !holder(service, pool, instance);
+           instance->state != INSTANCE_PARKED && !holder(service, pool, instance) &&
+           !meeting_awaits(service->runner, pool, instance);
 }
 
 static void survey_pool(const struct service *service, struct plan_pool *pool,

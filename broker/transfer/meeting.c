@@ -83,25 +83,57 @@ static bool is_old(const struct runner *runner, const struct transfer *transfer,
     return node && node->created.ms > 0 && node->created.ms < transfer->step_began.ms - SKEW_MS;
 }
 
+static bool is_newcomer(const struct runner *runner, const struct transfer *transfer,
+                        const struct instance *machine)
+{
+    const struct config_pool *pool = transfer_goal(transfer);
+
+    return machine->state != INSTANCE_DELETING && machine->state != INSTANCE_PARKED &&
+           !machine->is_unlisted && !newcomers_has(runner->newcomers, pool, machine->name) &&
+           !is_held(runner, pool, machine->name) && !is_old(runner, transfer, machine);
+}
+
 /* The first by name, so that a repeated run takes the same one. */
 static const struct instance *first_newcomer(const struct runner *runner,
                                              const struct transfer *transfer)
 {
-    const struct config_pool *pool = transfer_goal(transfer);
-    const struct fleet_pool *seen = fleet_pool(runner->fleet, pool);
+    const struct fleet_pool *seen = fleet_pool(runner->fleet, transfer_goal(transfer));
     const struct instance *first = NULL;
     void *value;
 
     for (size_t i = 0; map_next(seen->instances, &i, NULL, &value);) {
         const struct instance *instance = value;
 
-        if (instance->state != INSTANCE_DELETING && instance->state != INSTANCE_PARKED &&
-            !instance->is_unlisted && !newcomers_has(runner->newcomers, pool, instance->name) &&
-            !is_held(runner, pool, instance->name) && !is_old(runner, transfer, instance) &&
+        if (is_newcomer(runner, transfer, instance) &&
             (!first || strcmp(instance->name, first->name) < 0))
             first = instance;
     }
     return first;
+}
+
+bool meeting_awaits(const struct runner *runner, const struct config_pool *pool,
+                    const struct instance *machine)
+{
+    const struct transfer *first = NULL; /* that waits */
+    const struct transfer *transfer;
+    int64_t orders = 0;
+    void *value;
+
+    if (pool->provider->kind->identity != IDENTITY_BY_GROWTH ||
+        !newcomers_are_known(runner->newcomers, pool) ||
+        newcomers_has(runner->newcomers, pool, machine->name))
+        return false;
+    for (size_t i = 0; (transfer = runner_next_live(runner, &i));)
+        if (is_waiting(transfer, pool)) {
+            orders++;
+            first = first ? first : transfer;
+        }
+    if (!first || !is_newcomer(runner, first, machine))
+        return false;
+    for (size_t i = 0; map_next(fleet_pool(runner->fleet, pool)->instances, &i, NULL, &value);)
+        orders -= is_newcomer(runner, first, value) &&
+                  strcmp(((const struct instance *)value)->name, machine->name) < 0;
+    return orders > 0; /* each order meets one, the first by name */
 }
 
 static int meet_newcomer(struct runner *runner, struct transfer *transfer)

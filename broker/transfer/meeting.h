@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+struct config_pool;
+struct instance;
 struct runner;
 struct transfer;
 
@@ -19,6 +21,11 @@ bool meeting_is_by_growth(const struct transfer *transfer);
    ours.  -1: the journal failed. */
 int meeting_look(struct runner *runner, struct transfer *transfer)
     __attribute__((warn_unused_result));
+
+/* Whether the machine is a newcomer for which an order of the pool waits: the list already has it, and
+   the order has not met it yet.  Who counts machines and orders counts it with its order. */
+bool meeting_awaits(const struct runner *runner, const struct config_pool *pool,
+                    const struct instance *machine);
 
 /* Whether the order may be sent: by growth only after what the pool already has is stored.  False
    also when the journal failed. */

@@ -79,6 +79,46 @@ static void a_newcomer_is_met(void **state)
     close_yard(rehearsal);
 }
 
+/* What the plan counts on in production: machines, and those that orders bring. */
+static void expect_counted(struct rehearsal *rehearsal, int64_t nodes)
+{
+    struct error err = { 0 };
+    owned(json) json_t *plan = service_plan(rehearsal->service, NULL, &err);
+    const json_t *pool = json_array_get(json_object_get(plan, "pools"), 0);
+
+    assert_string_equal(json_text_or(pool, "pool", ""), "prod-a-east");
+    assert_int_equal(json_int_or(pool, "nodes", 0) + json_int_or(pool, "incoming_nodes", 0), nodes);
+}
+
+/* Between the list that shows a machine first and the turn that meets it, the plan counts its order
+   or the machine, and not both: else production could spare a node. */
+static void a_machine_that_is_not_met_yet_is_counted_once(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    struct http way;
+    struct rehearsal *rehearsal = mute_world(folder, &way);
+    const struct config_pool *pool = config_pool(rehearsal->config, "prod-a-east");
+    const struct transfer *transfer;
+    size_t looked = 0;
+
+    (void)state;
+    apply(rehearsal, 7, 7);
+    transfer = run_to(rehearsal, STEP_ACQUIRE);
+    assert_non_null(transfer);
+    while (transfer->new_instance[0] == '\0') {
+        rehearsal_run(rehearsal, STEPWISE_MS);
+        if (map_count(fleet_pool(rehearsal->service->fleet, pool)->instances) > 6 &&
+            transfer->new_instance[0] == '\0') {
+            expect_counted(rehearsal, 7);
+            looked++;
+        }
+    }
+    assert_true(looked > 0);
+    rest(rehearsal, 7);
+    expect_yard(rehearsal, 7);
+    close_yard(rehearsal);
+}
+
 static void several_nodes_come_and_go(void **state)
 {
     (void)state;
@@ -192,6 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_newcomer_is_met),
+        cmocka_unit_test(a_machine_that_is_not_met_yet_is_counted_once),
         cmocka_unit_test(several_nodes_come_and_go),
         cmocka_unit_test(what_is_lost_or_refused_is_asked_once),
         cmocka_unit_test(an_order_without_a_machine_is_taken_back),

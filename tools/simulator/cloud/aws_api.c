@@ -225,10 +225,11 @@ void sim_aws_answer(struct sim_aws_call *aws, const char *name, struct text *bod
                  name, space, id);
     else
         text_add(whole, "<%sResponse xmlns=\"%s\">\n", name, space);
-    if (aws->service != SIM_EC2 && body->length > 0)
+    if (aws->service != SIM_EC2 && body)
         text_add(whole, "  <%sResult>\n", name);
-    text_add_bytes(whole, body->chars, body->length);
-    if (aws->service != SIM_EC2 && body->length > 0)
+    if (body)
+        text_add_bytes(whole, body->chars, body->length);
+    if (aws->service != SIM_EC2 && body)
         text_add(whole, "  </%sResult>\n", name);
     if (aws->service != SIM_EC2)
         text_add(whole,

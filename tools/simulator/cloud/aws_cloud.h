@@ -56,7 +56,8 @@ bool sim_aws_may_use(struct sim_aws_call *aws, const char *action);
 bool sim_aws_denies(struct simulator *sim, const char *permission);
 char *sim_aws_field(struct sim_aws_call *aws, const char *name); /* NULL: it has none */
 void sim_aws_escape(struct text *out, const char *chars);
-/* <NAMEResponse><NAMEResult>BODY</NAMEResult>...: a success.  Takes the body. */
+/* <NAMEResponse><NAMEResult>BODY</NAMEResult>...: a success.  Takes the body; NULL: the action has
+   no result in AWS's model; "": a result without members. */
 void sim_aws_answer(struct sim_aws_call *aws, const char *name, struct text *body);
 /* What world.yaml has below aws: POOL: key; NULL: nothing. */
 const char *sim_aws_trap(const struct pool *pool, struct simulator *sim, const char *key);

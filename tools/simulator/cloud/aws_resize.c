@@ -172,7 +172,7 @@ void sim_aws_set_desired(struct sim_aws_call *aws)
         (cooldown && !text_equal(cooldown, "false") && !text_equal(cooldown, "true")))
         sim_aws_error(aws, 400, "ValidationError", "DesiredCapacity must be a number");
     else if (sim_aws_resize(aws, pool, (int)wanted))
-        sim_aws_answer(aws, "SetDesiredCapacity", text_new(1));
+        sim_aws_answer(aws, "SetDesiredCapacity", NULL);
 }
 
 static void answer_launched(struct sim_aws_call *aws, const struct pool *pool, const char *instance,

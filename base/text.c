@@ -161,6 +161,14 @@ bool text_copy(char *out, size_t size, const char *chars)
     return chars[length] == '\0';
 }
 
+bool text_is_one_line(const char *chars)
+{
+    for (const unsigned char *at = (const unsigned char *)chars; *at; at++)
+        if (*at < ' ' || *at == 0x7F || (*at == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0))
+            return false;
+    return true;
+}
+
 bool text_equal(const char *left, const char *right)
 {
     if (left == NULL || right == NULL)

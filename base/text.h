@@ -75,6 +75,9 @@ bool text_print_arguments(char *out, size_t size, const char *format, va_list ar
 /* Puts a '?' for each byte that is not UTF-8, because JSON cannot hold such bytes. */
 void text_mend(char *chars);
 
+/* Whether a terminal shows it as text on one line: no control characters, C1 ones included. */
+bool text_is_one_line(const char *chars);
+
 bool text_equal(const char *left, const char *right); /* two NULLs are equal */
 bool text_starts_with(const char *chars, const char *start);
 

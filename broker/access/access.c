@@ -234,11 +234,8 @@ static enum access_role role_of_claims(const struct access *access, const json_t
 static bool is_name(const char *name)
 {
     size_t length = strlen(name);
-    bool is_good = length > 0 && length < PERSON_NAME_SIZE;
 
-    for (size_t i = 0; is_good && i < length; i++)
-        is_good = (unsigned char)name[i] >= ' ' && name[i] != 0x7f;
-    return is_good;
+    return length > 0 && length < PERSON_NAME_SIZE && text_is_one_line(name);
 }
 
 static int see_token(const struct access *access, const char *token, struct wall_time now,

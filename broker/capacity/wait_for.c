@@ -76,6 +76,16 @@ static struct state of_transfers(const json_t *answer, const struct wish *wish)
     return state;
 }
 
+static int64_t above_zero(int64_t number)
+{
+    return number > 0 ? number : 0;
+}
+
+static int64_t distance(int64_t one, int64_t other)
+{
+    return above_zero(one - other) + above_zero(other - one);
+}
+
 /* A number that is not known is as good as none: one goes on waiting. */
 static struct state of_clusters(const json_t *answer, const struct wish *wish)
 {
@@ -86,12 +96,14 @@ static struct state of_clusters(const json_t *answer, const struct wish *wish)
     if (wish->nodes == 0)
         state.left = json_int_or(answer, "live_transfers", 1);
     json_array_foreach(json_object_get(answer, "clusters"), i, row) {
-        int64_t wanted = wish->nodes > 0 ? wish->nodes : json_int_or(row, "wanted_nodes", 0);
-        int64_t lack = wanted - json_int_or(row, "nodes", 0);
+        int64_t nodes = json_int_or(row, "nodes", 0);
 
-        if (wish->nodes > 0 && !text_equal(json_text_or(row, "cluster", ""), wish->cluster))
-            continue;
-        state.left += lack > 0 ? lack : 0;
+        if (wish->nodes == 0) /* too many nodes are to move as well */
+            state.left += json_at(row, "wanted_nodes")
+                              ? distance(json_int_or(row, "wanted_nodes", 0), nodes)
+                              : 0;
+        else if (text_equal(json_text_or(row, "cluster", ""), wish->cluster))
+            state.left += above_zero(wish->nodes - nodes + json_int_or(row, "outgoing_nodes", 0));
     }
     return state;
 }
@@ -147,7 +159,7 @@ static int wait_on(const struct command_call *call, const struct config *config,
 {
     struct state state = { .left = -1 };
 
-    for (;;) {
+    for (int64_t end_ms = client_now_ms() + left_ms;; left_ms = end_ms - client_now_ms()) {
         struct error err = { 0 };
         bool is_first = state.left < 0;
         int result = look(config, wish, &state, &err);
@@ -159,7 +171,6 @@ static int wait_on(const struct command_call *call, const struct config *config,
             return finish(call, wish, &state);
         show(&state);
         client_rest(left_ms < LOOK_MS ? left_ms : LOOK_MS);
-        left_ms -= LOOK_MS;
     }
 }
 
@@ -171,6 +182,10 @@ int wait_for(const struct command_call *call)
     struct error err = { 0 };
     owned(config) struct config *config = NULL;
 
+    if (call_text(call, "rate") || call_text(call, "servers") || call_text(call, "slots"))
+        return call_usage_error(call,
+                                "--for waits for the service, and takes none of the options of "
+                                "the closed form");
     if (call_duration(call, "timeout", &left_ms, &err) < 0)
         return call_usage_error(call, "%s", err.text);
     config = client_service(call, &code);

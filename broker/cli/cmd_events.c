@@ -146,10 +146,12 @@ int cmd_events(struct command_call *call)
     if (question.config && call_flag(call, "watch"))
         return watch_run(call, question.config, &(struct watched){ question.path, draw, true });
     answer = ask(call, &question, &code);
-    if (!answer || forms_print(call, answer, &rows))
+    if (!answer)
         return code;
-    draw(answer, false, out);
-    fputs(out->chars, stdout);
+    if (!forms_print(call, answer, &rows)) {
+        draw(answer, false, out);
+        fputs(out->chars, stdout);
+    }
     print_cut(answer);
     return EXIT_DONE;
 }
@@ -163,40 +165,62 @@ static const char *first_of(const json_t *event, const char *const *paths)
     return "-";
 }
 
-static void add_act(struct table *table, const json_t *event)
+/* A row of the audit: {seq, at, who, act, on, reason}. */
+static json_t *act_of(const json_t *event)
 {
-    static const char *const who[] = { "ended_by", "by", "held", NULL };
-    static const char *const on[] = { "node", "freeze/cluster", "reclaim/pool",
-                                      "host", "transfer",       NULL };
+    static const char *const who[] = { "ended_by", "by", NULL };
+    static const char *const on[] = { "node", "freeze/cluster", "reclaim/pool", "host", NULL };
     static const char *const why[] = {
         "reclaim/end_reason", "reclaim/reason", "freeze/reason", "reason", "text", NULL
     };
 
-    table_cell(table, "%s", json_text_or(event, "at", "-"));
-    table_cell(table, "%s", first_of(event, who));
-    table_cell(table, "%s", json_text_or(event, "event", "-"));
-    table_cell(table, "%s", first_of(event, on));
-    table_cell(table, "%s", first_of(event, why));
+    return json_make("{sI ss ss ss ss ss}", "seq", (json_int_t)json_int_or(event, "seq", 0), "at",
+                     json_text_or(event, "at", "-"), "who", first_of(event, who), "act",
+                     json_text_or(event, "event", "-"), "on", first_of(event, on), "reason",
+                     first_of(event, why));
+}
+
+static json_t *acts_of(const json_t *answer)
+{
+    json_t *acts = json_array();
+    const json_t *event;
+    size_t i;
+
+    json_array_foreach(json_object_get(answer, "events"), i, event)
+        json_array_append_new(acts, act_of(event));
+    return json_make("{so}", "acts", acts);
+}
+
+static void print_acts(const struct command_call *call, const json_t *acts)
+{
+    static const char *const titles[] = { "AT", "WHO", "ACT", "ON", "REASON", NULL };
+    static const char *const members[] = { "at", "who", "act", "on", "reason" };
+    owned(table) struct table *table = table_new(titles);
+    owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(acts, "acts"), i, row)
+        for (size_t k = 0; k < COUNT_OF(members); k++)
+            table_cell(table, "%s", json_text_or(row, members[k], "-"));
+    table_print(table, out);
+    forms_print_table(call, out);
 }
 
 int cmd_audit(struct command_call *call)
 {
-    static const char *const titles[] = { "AT", "WHO", "ACT", "ON", "REASON", NULL };
     int code = EXIT_DONE;
     owned(question) struct question question = question_of(call, "since actor", "&acts=true",
                                                            &code);
     owned(json) json_t *answer = ask(call, &question, &code);
-    owned(table) struct table *table = table_new(titles);
-    owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
-    const json_t *event;
-    size_t i;
+    owned(json) json_t *acts = answer ? acts_of(answer) : NULL;
 
-    if (!answer || forms_print(call, answer, &rows))
+    if (!answer)
         return code;
-    json_array_foreach(json_object_get(answer, "events"), i, event)
-        add_act(table, event);
-    table_print(table, out);
-    forms_print_table(call, out);
+    if (client_wants_json(call))
+        client_print_json(call, answer);
+    else if (!forms_print(call, acts, &(struct answer_rows){ "acts", "seq" }))
+        print_acts(call, acts);
     print_cut(answer);
     return EXIT_DONE;
 }

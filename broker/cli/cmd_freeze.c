@@ -54,6 +54,20 @@ static int send(const struct command_call *call, const struct config *config, co
     return EXIT_DONE;
 }
 
+/* A variable of a script that is not set must not freeze, or open, all. */
+static bool has_empty_name(const struct command_call *call)
+{
+    return text_equal(call_text(call, "cluster"), "") || text_equal(call_text(call, "node"), "");
+}
+
+static void add_subject(const struct command_call *call, json_t *request)
+{
+    if (call_text(call, "cluster"))
+        json_object_set_new(request, "cluster", json_text(call_text(call, "cluster")));
+    if (call_text(call, "node"))
+        json_object_set_new(request, "node", json_text(call_text(call, "node")));
+}
+
 int cmd_freeze(struct command_call *call)
 {
     int code = EXIT_DONE;
@@ -63,11 +77,13 @@ int cmd_freeze(struct command_call *call)
 
     if (!call_text(call, "reason"))
         return call_usage_error(call, "--reason is required");
+    if (has_empty_name(call))
+        return call_usage_error(call, "--cluster and --node need a name");
     config = client_service(call, &code);
     if (!config)
         return code;
-    request = json_make("{ss ss ss}", "cluster", call_text_or(call, "cluster", ""), "node",
-                        call_text_or(call, "node", ""), "reason", call_text(call, "reason"));
+    request = json_make("{ss}", "reason", call_text(call, "reason"));
+    add_subject(call, request);
     if (client_add_until(call, 0, request, &err) < 0)
         return call_usage_error(call, "%s", err.text);
     return send(call, config, "/v1/freeze", request);
@@ -77,8 +93,10 @@ int cmd_unfreeze(struct command_call *call)
 {
     int code = EXIT_DONE;
     owned(config) struct config *config = client_service(call, &code);
-    owned(json) json_t *request = json_make("{ss ss}", "cluster", call_text_or(call, "cluster", ""),
-                                            "node", call_text_or(call, "node", ""));
+    owned(json) json_t *request = json_object();
 
+    if (has_empty_name(call))
+        return call_usage_error(call, "--cluster and --node need a name");
+    add_subject(call, request);
     return config ? send(call, config, "/v1/unfreeze", request) : code;
 }

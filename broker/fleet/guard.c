@@ -13,6 +13,8 @@ void freeze_clear(struct freeze *freeze)
 {
     mem_free(freeze->cluster);
     mem_free(freeze->node);
+    mem_free(freeze->transfer);
+    mem_free(freeze->move);
     mem_free(freeze->reason);
     mem_free(freeze->by);
 }

@@ -16,8 +16,10 @@
 #include <stdbool.h>
 
 struct freeze {
-    char *cluster; /* "" for all */
-    char *node;    /* its name: only this node of the cluster; "" for the cluster */
+    char *cluster;  /* "" for all */
+    char *node;     /* its name: only this node of the cluster; "" for the cluster */
+    char *transfer; /* an abort's: what the node was taken out of; "" for others */
+    char *move;
     char *reason;
     char *by;               /* who asked */
     struct wall_time until; /* ends by itself */

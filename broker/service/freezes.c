@@ -19,6 +19,10 @@ static json_t *freeze_encode(const struct freeze *freeze)
 
     if (freeze->node[0] != '\0')
         json_object_set_new(value, "node", json_text(freeze->node));
+    if (freeze->move[0] != '\0') {
+        json_object_set_new(value, "transfer", json_text(freeze->transfer));
+        json_object_set_new(value, "move", json_text(freeze->move));
+    }
     return value;
 }
 
@@ -78,6 +82,8 @@ static void add_stand_in(struct service *service, const char *id)
     freeze->cluster = slash ? text_format("%.*s", (int)(slash - id), id)
                             : mem_copy_chars(text_equal(id, "*") ? "" : id);
     freeze->node = mem_copy_chars(slash ? slash + 1 : "");
+    freeze->transfer = mem_copy_chars("");
+    freeze->move = mem_copy_chars("");
     freeze->reason = mem_copy_chars("its record in the journal cannot be read");
     freeze->by = mem_copy_chars("sluice");
     require(wall_parse("9999-12-31T00:00:00Z", false, &freeze->until, &err) == 0);
@@ -96,39 +102,63 @@ void freezes_put_stand_ins(struct service *service, struct journal_batch *batch)
     }
 }
 
+/* A record that is not what its kind and its key say would be written under another key. */
+static int check_key(const struct freeze *freeze, const char *kind, const char *id,
+                     struct error *err)
+{
+    owned(chars) char *own = freeze_id(freeze);
+
+    if (text_equal(own, id) && text_equal(freeze_kind(freeze), kind))
+        return 0;
+    return error_set(err, ERROR_CORRUPT, "it is the %s of %s", freeze_kind(freeze), own);
+}
+
+struct loading {
+    struct service *service;
+    const char *kind;
+};
+
 static int load_freeze(void *context, const char *id, uint64_t rev, const json_t *value,
                        struct error *err)
 {
-    struct service *service = context;
-    struct freeze *freeze;
-    struct wall_time until;
+    const struct loading *loading = context;
+    struct freeze freeze = {
+        .cluster = mem_copy_chars(json_text_or(value, "cluster", "?")),
+        .node = mem_copy_chars(json_text_or(value, "node", "")),
+        .transfer = mem_copy_chars(json_text_or(value, "transfer", "")),
+        .move = mem_copy_chars(json_text_or(value, "move", "")),
+        .rev = rev,
+    };
     const char *texts[4];
-    const char *node = json_text_or(value, "node", "");
 
     if (json_need_text(value, "cluster", &texts[0], err) < 0 ||
         json_need_text(value, "reason", &texts[1], err) < 0 ||
         json_need_text(value, "by", &texts[2], err) < 0 ||
         json_need_text(value, "until", &texts[3], err) < 0 ||
-        wall_parse(texts[3], false, &until, err) < 0) {
+        wall_parse(texts[3], false, &freeze.until, err) < 0 ||
+        check_key(&freeze, loading->kind, id, err) < 0) {
         err->kind = ERROR_CORRUPT;
-        add_stand_in(service, id);
+        freeze_clear(&freeze);
+        add_stand_in(loading->service, id);
         return -1;
     }
-    freeze = array_add(&service->guard.freezes);
-    freeze->cluster = mem_copy_chars(texts[0]);
-    freeze->node = mem_copy_chars(node);
-    freeze->reason = mem_copy_chars(texts[1]);
-    freeze->by = mem_copy_chars(texts[2]);
-    freeze->until = until;
-    freeze->rev = rev;
+    freeze.reason = mem_copy_chars(texts[1]);
+    freeze.by = mem_copy_chars(texts[2]);
+    *array_add(&loading->service->guard.freezes) = freeze;
     return 0;
 }
 
 int freezes_load(struct service *service, struct error *err)
 {
-    if (journal_load(service->world->journal, "freeze", load_freeze, service, err) < 0)
-        return -1;
-    return journal_load(service->world->journal, "node_freeze", load_freeze, service, err);
+    static const char *const kinds[] = { "freeze", "node_freeze" };
+
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        struct loading loading = { service, kinds[i] };
+
+        if (journal_load(service->world->journal, kinds[i], load_freeze, &loading, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 void freezes_move_clock(struct service *service, int64_t by_ms, struct journal_batch *batch)
@@ -199,10 +229,15 @@ static void put_all(struct service *service, struct freeze *freezes, size_t coun
                                               freeze->until.ms > now.ms ? "freeze" : "unfreeze",
                                               "by", freeze->by, "freeze", value);
 
-        require(freeze->cluster[0] == '\0' || config_cluster(service->config, freeze->cluster));
+        /* The freeze of a cluster that left the configuration can only end. */
+        require(freeze->until.ms <= now.ms || freeze->cluster[0] == '\0' ||
+                config_cluster(service->config, freeze->cluster));
         require(freeze->node[0] == '\0' || freeze->cluster[0] != '\0');
-        if (freeze->node[0] != '\0') /* `events --node` finds it */
+        if (freeze->node[0] != '\0') { /* `events --node` and --move find it */
             json_object_set_new(story, "node", json_text(freeze->node));
+            json_object_set_new(story, "transfer", json_text(freeze->transfer));
+            json_object_set_new(story, "move", json_text(freeze->move));
+        }
         freeze->rev = known ? known->rev : 0;
         put_freeze(batch, freeze, value);
         journal_event(batch, now, story);
@@ -227,6 +262,8 @@ int freezes_set(struct service *service, struct freeze *freezes, size_t count, s
         else
             freeze_clear(&freezes[i]);
     }
+    if (result == 0)
+        stays_withdraw(service);
     timer_set_sooner(service->timer, 0); /* the plan is made again at once */
     return result;
 }
@@ -244,9 +281,8 @@ int reason_read(const json_t *request, const char **ret_reason, struct error *er
         return -1;
     if ((*ret_reason)[0] == '\0' || strlen(*ret_reason) > REASON_MAX)
         return error_set(err, ERROR_INVALID, "reason: from 1 to %d bytes", REASON_MAX);
-    for (const char *at = *ret_reason; *at; at++)
-        if ((unsigned char)*at < ' ')
-            return error_set(err, ERROR_INVALID, "reason: one line without control characters");
+    if (!text_is_one_line(*ret_reason))
+        return error_set(err, ERROR_INVALID, "reason: one line without control characters");
     return 0;
 }
 
@@ -298,15 +334,45 @@ static const char *cluster_of_node(const struct service *service, const char *cl
     return found;
 }
 
+/* {cluster ("", or none: all), node}; a node that is given has a name: empty is never all. */
+static int read_subject(const json_t *request, const char **ret_cluster, const char **ret_node,
+                        struct error *err)
+{
+    *ret_cluster = *ret_node = NULL;
+    if (json_find_text(request, "cluster", ret_cluster, err) < 0 ||
+        json_find_text(request, "node", ret_node, err) < 0) {
+        err->kind = ERROR_INVALID;
+        return -1;
+    }
+    if (*ret_node && (*ret_node)[0] == '\0')
+        return error_set(err, ERROR_INVALID, "node: a name is missing");
+    *ret_cluster = *ret_cluster ? *ret_cluster : "";
+    *ret_node = *ret_node ? *ret_node : "";
+    return 0;
+}
+
+static struct freeze freeze_of(const char *cluster, const char *node, const char *reason,
+                               const char *by, struct wall_time until)
+{
+    return (struct freeze){
+        .cluster = mem_copy_chars(cluster),
+        .node = mem_copy_chars(node),
+        .transfer = mem_copy_chars(""),
+        .move = mem_copy_chars(""),
+        .reason = mem_copy_chars(reason),
+        .by = mem_copy_chars(by),
+        .until = until,
+    };
+}
+
 json_t *service_freeze(struct service *service, const json_t *request, const char *by,
                        struct error *err)
 {
-    const char *cluster = json_text_or(request, "cluster", "");
-    const char *node = json_text_or(request, "node", "");
-    const char *reason;
+    const char *cluster, *node, *reason;
     struct wall_time until;
 
-    if (reason_read(request, &reason, err) < 0 || check_cluster(service, cluster, err) < 0 ||
+    if (read_subject(request, &cluster, &node, err) < 0 || reason_read(request, &reason, err) < 0 ||
+        check_cluster(service, cluster, err) < 0 ||
         freeze_read_until(service, request, &until, err) < 0)
         return NULL;
     if (node[0] != '\0') {
@@ -314,15 +380,7 @@ json_t *service_freeze(struct service *service, const json_t *request, const cha
         if (!cluster)
             return NULL;
     }
-    return set_freeze(service,
-                      (struct freeze){
-                          .cluster = mem_copy_chars(cluster),
-                          .node = mem_copy_chars(node),
-                          .reason = mem_copy_chars(reason),
-                          .by = mem_copy_chars(by),
-                          .until = until,
-                      },
-                      err);
+    return set_freeze(service, freeze_of(cluster, node, reason, by, until), err);
 }
 
 /* A frozen node; without its cluster the first one of this name. */
@@ -339,19 +397,21 @@ static const struct freeze *find_by_node(struct service *service, const char *cl
     return NULL;
 }
 
+/* In force, and maybe of a cluster that has left the configuration. */
 static const struct freeze *find_to_end(struct service *service, const json_t *request,
                                         struct error *err)
 {
-    const char *cluster = json_text_or(request, "cluster", "");
-    const char *node = json_text_or(request, "node", "");
+    const char *cluster, *node;
     const struct freeze *freeze;
 
-    if (check_cluster(service, cluster, err) < 0)
+    if (read_subject(request, &cluster, &node, err) < 0)
         return NULL;
     freeze = node[0] != '\0' ? find_by_node(service, cluster, node)
                              : find_freeze(service, cluster, "");
     if (freeze && freeze->until.ms > loop_wall(service->world->loop).ms)
         return freeze;
+    if (check_cluster(service, cluster, err) < 0)
+        return NULL;
     if (node[0] != '\0')
         error_set(err, ERROR_NOT_FOUND, "node %.100s has no freeze of its own", node);
     else if (cluster[0] != '\0')
@@ -365,16 +425,9 @@ json_t *service_unfreeze(struct service *service, const json_t *request, const c
                          struct error *err)
 {
     const struct freeze *freeze = find_to_end(service, request, err);
+    struct wall_time now = loop_wall(service->world->loop);
 
-    if (!freeze)
-        return NULL;
-    return set_freeze(service,
-                      (struct freeze){
-                          .cluster = mem_copy_chars(freeze->cluster),
-                          .node = mem_copy_chars(freeze->node),
-                          .reason = mem_copy_chars("unfreeze"),
-                          .by = mem_copy_chars(by),
-                          .until = loop_wall(service->world->loop),
-                      },
-                      err);
+    return freeze ? set_freeze(service,
+                               freeze_of(freeze->cluster, freeze->node, "unfreeze", by, now), err)
+                  : NULL;
 }

@@ -357,11 +357,20 @@ static bool ends_too_soon(const struct service *service, const struct portions *
     return false;
 }
 
+/* Frozen nodes of research clusters. */
 static int64_t count_frozen(const struct service *service)
 {
-    owned(json) json_t *rows = freezes_describe(service, true);
+    struct wall_time now = loop_wall(service->world->loop);
+    int64_t count = 0;
 
-    return (int64_t)json_array_size(rows);
+    for (size_t i = 0; i < service->guard.freezes.count; i++) {
+        const struct freeze *freeze = &service->guard.freezes.items[i];
+        const struct config_cluster *cluster = config_cluster(service->config, freeze->cluster);
+
+        count += freeze->node[0] != '\0' && freeze->until.ms > now.ms && cluster &&
+                 cluster->role == ROLE_RESEARCH;
+    }
+    return count;
 }
 
 /* The reason why no node can be given. */
@@ -373,10 +382,11 @@ static void refuse(const struct service *service, const struct config_cluster *c
     if (first)
         error_set(err, ERROR_DENIED, "%s", json_text_or(first, "reason", ""));
     else if (!ends_too_soon(service, portions, err) && count_frozen(service) > 0)
-        error_set(err, ERROR_DENIED,
-                  "no movable research node shares a reservation with a pool of %s; %" PRId64
-                  " nodes are frozen (`sluice status` tells by whom, `sluice resume` ends it)",
-                  cluster->name, count_frozen(service));
+        error_set(
+            err, ERROR_DENIED,
+            "no movable research node shares a reservation with a pool of %s; %" PRId64
+            " research nodes are frozen (`sluice status` tells by whom, `sluice resume` ends it)",
+            cluster->name, count_frozen(service));
     else if (!ends_too_soon(service, portions, err))
         error_set(err, ERROR_DENIED,
                   "no movable research node shares a reservation with a pool of %s", cluster->name);

@@ -38,6 +38,26 @@ static int check_pool(const struct config *next, const struct config_pool *pool,
     return 0;
 }
 
+static int check_freezes(const struct service *service, const struct config *next,
+                         struct error *err)
+{
+    struct wall_time now = loop_wall(service->world->loop);
+
+    for (size_t i = 0; i < service->guard.freezes.count; i++) {
+        const struct freeze *freeze = &service->guard.freezes.items[i];
+
+        if (freeze->until.ms > now.ms && freeze->cluster[0] != '\0' &&
+            config_cluster(service->config, freeze->cluster) &&
+            !config_cluster(next, freeze->cluster))
+            return error_set(err, ERROR_DENIED,
+                             "%s: cluster %s is not in it any more, and %s has frozen %s%s there: "
+                             "end the freeze, or put the cluster back",
+                             next->path, freeze->cluster, freeze->by,
+                             freeze->node[0] != '\0' ? "node " : "it", freeze->node);
+    }
+    return 0;
+}
+
 static int check_uses(const struct service *service, const struct config *next, struct error *err)
 {
     struct wall_time now = loop_wall(service->world->loop);
@@ -65,7 +85,7 @@ int service_may_become(const struct service *service, const struct config *next,
         !text_equal(service->config->socket, next->socket))
         return error_set(err, ERROR_DENIED, "%s: journal and socket change with a restart alone",
                          next->path);
-    if (check_uses(service, next, err) < 0)
+    if (check_uses(service, next, err) < 0 || check_freezes(service, next, err) < 0)
         return -1;
     trial = fleet_open(service->world, next, err); /* kubeconfigs and keys; nothing is sent */
     if (!trial)

@@ -287,7 +287,8 @@ static json_t *describe_kept(const struct plan_input *input, const struct config
     json_t *rows = json_array();
 
     for (size_t i = 0; i < input->config->pool_count; i++)
-        if (input->pools[i].config->reservation == pool->reservation)
+        if (input->pools[i].config->reservation == pool->reservation &&
+            input->pools[i].config != pool)
             add_kept(&input->pools[i], rows);
     return rows;
 }

@@ -47,6 +47,23 @@ static int read_asked(const json_t *request, const struct transfer *transfer,
     return 0;
 }
 
+/* The act of the person; "held" is told of each node of the move, also when a pod asked. */
+static int tell_hold(struct service *service, const struct transfer *transfer, const char *reason,
+                     const char *by, struct error *err)
+{
+    struct journal_batch *batch = journal_batch_new(service->epoch);
+    owned(json)
+        json_t *event = json_make("{ss ss ss ss ss ss so}", "event", "hold", "by", by, "reason",
+                                  reason, "node", transfer->node, "transfer", transfer->id, "move",
+                                  transfer->move, "until", json_wall(transfer->departure));
+
+    journal_event(batch, loop_wall(service->world->loop), event);
+    if (journal_commit(service->world->journal, &batch, err) == 0)
+        return 0;
+    runner_break(service->runner, err);
+    return -1;
+}
+
 json_t *service_hold(struct service *service, const json_t *request, const char *by,
                      struct error *err)
 {
@@ -68,7 +85,8 @@ json_t *service_hold(struct service *service, const json_t *request, const char 
     if (read_asked(request, transfer, &asked, err) < 0)
         return NULL;
     who = text_format("%.64s: %.90s", by, reason);
-    if (notice_extend(service->runner, transfer, asked, who, err) < 0)
+    if (notice_extend(service->runner, transfer, asked, who, err) < 0 ||
+        tell_hold(service, transfer, reason, by, err) < 0)
         return NULL;
     runner_wake(service->runner);
     return json_make("{ss ss ss ss so so so so ss}", "kind", "hold", "transfer", transfer->id,
@@ -94,26 +112,36 @@ static json_t *describe(const struct transfer *transfer)
 /* Those that can go back get a freeze; the others are only told. */
 struct abort {
     ARRAY(struct freeze) freezes;
+    struct wall_time until;
     json_t *goes_back;
     json_t *goes_on;
 };
 
 static void add(const struct service *service, struct abort *made, const struct transfer *transfer)
 {
+    const struct freeze *known;
+
     if (!runner_can_undo(service->runner, transfer)) {
         json_array_append_new(made->goes_on, describe(transfer));
         return;
     }
+    json_array_append_new(made->goes_back, describe(transfer));
+    known = guard_freeze_of_node(&service->guard, transfer->source->cluster->name, transfer->node,
+                                 loop_wall(service->world->loop));
+    if (known && known->until.ms >= made->until.ms)
+        return; /* another person's word, which holds longer */
     *array_add(&made->freezes) = (struct freeze){
         .cluster = mem_copy_chars(transfer->source->cluster->name),
         .node = mem_copy_chars(transfer->node),
+        .transfer = mem_copy_chars(transfer->id),
+        .move = mem_copy_chars(transfer->move),
+        .until = made->until,
     };
-    json_array_append_new(made->goes_back, describe(transfer));
 }
 
 static int check(const struct abort *made, const char *what, struct error *err)
 {
-    if (made->freezes.count > 0)
+    if (json_array_size(made->goes_back) > 0)
         return 0;
     if (json_array_size(made->goes_on) == 0)
         return error_set(err, ERROR_NOT_FOUND,
@@ -122,8 +150,8 @@ static int check(const struct abort *made, const char *what, struct error *err)
                          "does not move)",
                          what);
     return error_set(err, ERROR_CONFLICT,
-                     "%.100s cannot go back: the cloud has accepted the removal of each machine of "
-                     "it, and the new machine comes to the target pool",
+                     "%.100s cannot go back: the cloud was asked to remove each machine of it, and "
+                     "the new machine comes to the target pool",
                      what);
 }
 
@@ -135,11 +163,10 @@ json_t *service_abort(struct service *service, const json_t *request, const char
     owned(json) json_t *goes_on = made.goes_on;
     const struct transfer *transfer;
     const char *what, *reason;
-    struct wall_time until;
     int result;
 
     if (json_need_text(request, "what", &what, err) < 0 || reason_read(request, &reason, err) < 0 ||
-        freeze_read_until(service, request, &until, err) < 0)
+        freeze_read_until(service, request, &made.until, err) < 0)
         return NULL;
     for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));)
         if (is_meant(transfer, what))
@@ -147,7 +174,6 @@ json_t *service_abort(struct service *service, const json_t *request, const char
     for (size_t i = 0; i < made.freezes.count; i++) {
         made.freezes.items[i].reason = mem_copy_chars(reason);
         made.freezes.items[i].by = mem_copy_chars(by);
-        made.freezes.items[i].until = until;
     }
     result = check(&made, what, err);
     if (result == 0)
@@ -155,9 +181,8 @@ json_t *service_abort(struct service *service, const json_t *request, const char
     array_clear(&made.freezes);
     if (result < 0)
         return NULL;
-    stays_withdraw(service);
     return json_make("{ss ss ss ss so sO sO}", "kind", "abort", "what", what, "reason", reason,
-                     "by", by, "until", json_wall(until), "goes_back", goes_back, "goes_on",
+                     "by", by, "until", json_wall(made.until), "goes_back", goes_back, "goes_on",
                      goes_on);
 }
 
@@ -172,20 +197,11 @@ void stays_withdraw(struct service *service)
             runner_withdraw(service->runner, transfer, "its node is frozen");
 }
 
-/* Whether the frozen node has this name, or was in this transfer or move. */
-static bool was_in(const struct service *service, const struct freeze *freeze, const char *what)
+/* By its name, or by what an abort took it out of. */
+static bool is_frozen_as(const struct freeze *freeze, const char *what)
 {
-    const struct transfer *transfer;
-
-    if (text_equal(freeze->node, what))
-        return true;
-    for (size_t i = 0; i < service->runner->transfers.count; i++) {
-        transfer = service->runner->transfers.items[i];
-        if (is_meant(transfer, what) && text_equal(transfer->node, freeze->node) &&
-            text_equal(transfer->source->cluster->name, freeze->cluster))
-            return true;
-    }
-    return false;
+    return text_equal(freeze->node, what) || text_equal(freeze->transfer, what) ||
+           text_equal(freeze->move, what);
 }
 
 json_t *service_resume(struct service *service, const json_t *request, const char *by,
@@ -202,11 +218,13 @@ json_t *service_resume(struct service *service, const json_t *request, const cha
     for (size_t i = 0; i < service->guard.freezes.count; i++) {
         const struct freeze *freeze = &service->guard.freezes.items[i];
 
-        if (freeze->node[0] == '\0' || freeze->until.ms <= now.ms || !was_in(service, freeze, what))
+        if (freeze->node[0] == '\0' || freeze->until.ms <= now.ms || !is_frozen_as(freeze, what))
             continue;
         *array_add(&ends) = (struct freeze){
             .cluster = mem_copy_chars(freeze->cluster),
             .node = mem_copy_chars(freeze->node),
+            .transfer = mem_copy_chars(freeze->transfer),
+            .move = mem_copy_chars(freeze->move),
             .reason = mem_copy_chars("resume"),
             .by = mem_copy_chars(by),
             .until = now,

@@ -279,9 +279,9 @@ static int64_t named_rank(const struct service *service, const struct config_poo
     return (int64_t)(uintptr_t)map_get(service->named, key);
 }
 
-/* Whether the machine is one of the pool's now, in no transfer (also in none that will meet it in its
-   next turn), and lasts long enough: neither a
-   window nor a reclaim may count on one whose capacity ends before paid_ms (wall clock). */
+/* Whether the machine is one of the pool's now, in no transfer (also in none that will meet it in
+   its next turn), and lasts long enough: neither a window nor a reclaim may count on one whose
+   capacity ends before paid_ms (wall clock). */
 static bool is_present(const struct service *service, const struct config_pool *pool,
                        const struct instance *instance, int64_t paid_ms)
 {

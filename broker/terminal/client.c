@@ -360,6 +360,13 @@ void client_rest(int64_t duration_ms)
         loop_run_until(loop, loop_now(loop) + duration_ms);
 }
 
+int64_t client_now_ms(void)
+{
+    owned(loop) struct loop *loop = loop_libevent_new(NULL);
+
+    return loop ? loop_now(loop) : 0;
+}
+
 int client_hide(struct command_call *call, int (*run)(struct command_call *call))
 {
     int code;

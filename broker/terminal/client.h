@@ -72,5 +72,8 @@ int client_add_until(const struct command_call *call, int64_t usual_ms, json_t *
 /* Does nothing for a while. */
 void client_rest(int64_t duration_ms);
 
+/* Milliseconds of a clock that only goes forward. */
+int64_t client_now_ms(void);
+
 /* Runs a command that holds secrets: it leaves no core file, and no debugger can attach. */
 int client_hide(struct command_call *call, int (*run)(struct command_call *call));

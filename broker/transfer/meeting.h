@@ -22,8 +22,8 @@ bool meeting_is_by_growth(const struct transfer *transfer);
 int meeting_look(struct runner *runner, struct transfer *transfer)
     __attribute__((warn_unused_result));
 
-/* Whether the machine is a newcomer for which an order of the pool waits: the list already has it, and
-   the order has not met it yet.  Who counts machines and orders counts it with its order. */
+/* Whether the machine is a newcomer for which an order of the pool waits: the list already has it,
+   and the order has not met it yet.  Who counts machines and orders counts it with its order. */
 bool meeting_awaits(const struct runner *runner, const struct config_pool *pool,
                     const struct instance *machine);
 

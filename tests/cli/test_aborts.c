@@ -226,7 +226,7 @@ static void a_reclaim_that_finds_only_frozen_nodes_says_so(void **state)
     freeze_all_but(rehearsal, 0, 1800);
     assert_null(service_reclaim(rehearsal->service, request, "test", &err));
     assert_int_equal(err.kind, ERROR_DENIED);
-    assert_non_null(strstr(err.text, "9 nodes are frozen"));
+    assert_non_null(strstr(err.text, "9 research nodes are frozen"));
     rehearsal_run(rehearsal, 31 * MINUTE_MS);
     assert_int_equal(frozen(rehearsal), 0);
     order = service_reclaim(rehearsal->service, request, "test", &err);
@@ -239,6 +239,7 @@ static void a_reclaim_that_finds_only_frozen_nodes_says_so(void **state)
 static void the_audit_has_acts_only(void **state)
 {
     static const char *const want[][2] = { { "schedules_applied", "test" },
+                                           { "hold", "grace" },
                                            { "freeze", "ada" },
                                            { "unfreeze", "alan" } };
     owned(test_folder) char *folder = test_folder_new();
@@ -246,6 +247,8 @@ static void the_audit_has_acts_only(void **state)
     struct transfer *transfer = scheduled(rehearsal, STEP_NOTICE);
     struct event_wish wish = { .count = 100, .acts = true };
     owned(chars) char *node = mem_copy_chars(transfer->node);
+    owned(json) json_t *hold = json_make("{ss ss si}", "node", node, "reason", "x", "for_s", 60);
+    owned(json) json_t *held = NULL;
     owned(json) json_t *all = NULL;
     owned(json) json_t *of_ada = NULL;
     struct error err = { 0 };
@@ -253,6 +256,9 @@ static void the_audit_has_acts_only(void **state)
     size_t i;
 
     (void)state;
+    transfer->due.ms = loop_wall(rehearsal->loop).ms + 3 * HOUR_MS; /* there is time */
+    held = service_hold(rehearsal->service, hold, "grace", &err);
+    assert_non_null(held);
     must_abort(rehearsal, node, 1, 0);
     rehearsal_run(rehearsal, 10 * MINUTE_MS);
     resume(rehearsal, node, 1);
@@ -293,6 +299,117 @@ static void an_unreadable_freeze_of_a_node_holds(void **state)
     expect_rest(rehearsal, 7);
 }
 
+static void put_freeze(struct rehearsal *rehearsal, const char *kind, const char *key,
+                       const char *cluster, const char *node)
+{
+    struct service *service = rehearsal->service;
+    struct journal_batch *batch = journal_batch_new(service->epoch);
+    owned(json)
+        json_t *value = json_make("{ss ss ss ss ss}", "cluster", cluster, "node", node, "reason",
+                                  "x", "by", "ada", "until", "2026-11-18T12:00:00Z");
+    struct error err = { 0 };
+
+    journal_put(batch, kind, key, 0, value);
+    assert_int_equal(journal_commit(service->world->journal, &batch, &err), 0);
+}
+
+/* Its cluster left the configuration while the service was down: a person can still end it. */
+static void a_freeze_of_a_cluster_that_is_gone_can_end(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 68, "");
+    owned(json) json_t *cluster = json_make("{ss}", "cluster", "gone");
+    owned(json) json_t *open = NULL;
+    struct error err = { 0 };
+
+    (void)state;
+    put_freeze(rehearsal, "node_freeze", "gone/n1", "gone", "n1");
+    put_freeze(rehearsal, "freeze", "gone", "gone", "");
+    restart(rehearsal);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    assert_int_equal(frozen(rehearsal), 1);
+    resume(rehearsal, "n1", 1);
+    assert_int_equal(frozen(rehearsal), 0);
+    open = service_unfreeze(rehearsal->service, cluster, "alan", &err);
+    assert_non_null(open);
+    assert_null(service_unfreeze(rehearsal->service, cluster, "alan", &err));
+    restart(rehearsal);
+    assert_int_equal(frozen(rehearsal), 0);
+}
+
+/* A record under a key that is not its own stands for what its key says. */
+static void a_record_under_another_key_holds_its_own_node(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 69, "");
+    struct wall_time now = loop_wall(rehearsal->loop);
+
+    (void)state;
+    put_freeze(rehearsal, "node_freeze", "research-a/n1", "research-a", "");
+    restart(rehearsal);
+    assert_null(guard_freeze(&rehearsal->service->guard, "research-a", now));
+    assert_non_null(guard_freeze_of_node(&rehearsal->service->guard, "research-a", "n1", now));
+    resume(rehearsal, "n1", 1);
+}
+
+/* Who keeps a node longer is not overruled by who aborts its move for an hour. */
+static void an_abort_shortens_no_freeze(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 70, "");
+    struct transfer *transfer = scheduled(rehearsal, STEP_NOTICE);
+    owned(chars) char *node = mem_copy_chars(transfer->node);
+    owned(chars) char *move = mem_copy_chars(transfer->move);
+    owned(json) json_t *request = json_make("{ss}", "what", move);
+    struct error err = { 0 };
+
+    (void)state;
+    freeze_node(rehearsal, node, 40000);
+    must_abort(rehearsal, move, 1, 0);
+    assert_int_equal(story_count(rehearsal, "freeze"), 1);
+    assert_null(service_resume(rehearsal->service, request, "alan", &err));
+    rehearsal_run(rehearsal, 5 * HOUR_MS);
+    assert_int_equal(frozen(rehearsal), 1);
+    resume(rehearsal, node, 1);
+}
+
+/* A name that is missing is not all of them. */
+static void an_empty_name_freezes_nothing(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 71, "");
+    owned(json) json_t *empty = json_make("{ss ss si}", "node", "", "reason", "x", "for_s", 60);
+    owned(json) json_t *number = json_make("{si ss si}", "node", 7, "reason", "x", "for_s", 60);
+    const json_t *const requests[] = { empty, number };
+    struct error err = { 0 };
+
+    (void)state;
+    freeze_for(rehearsal, "", HOUR_MS);
+    for (size_t i = 0; i < COUNT_OF(requests); i++) {
+        assert_null(service_freeze(rehearsal->service, requests[i], "ada", &err));
+        assert_int_equal(err.kind, ERROR_INVALID);
+        assert_null(service_unfreeze(rehearsal->service, requests[i], "ada", &err));
+        assert_int_equal(err.kind, ERROR_INVALID);
+    }
+    assert_int_equal(rehearsal->service->guard.freezes.count, 1);
+}
+
+/* Its freeze would protect nothing. */
+static void a_configuration_without_the_frozen_cluster_is_refused(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 72, "");
+    struct config next = *rehearsal->config;
+    struct error err = { 0 };
+
+    (void)state;
+    next.cluster_count = 1; /* without research-a */
+    next.pool_count = 1;
+    freeze_for(rehearsal, "research-a", HOUR_MS);
+    assert_int_equal(service_may_become(rehearsal->service, &next, &err), -1);
+    assert_non_null(strstr(err.text, "cluster research-a is not in it any more"));
+}
+
 /* A node's freeze is forgotten after its end: nodes come and go. */
 static void a_freeze_that_is_over_leaves_no_record(void **state)
 {
@@ -327,6 +444,11 @@ int main(void)
         cmocka_unit_test(the_audit_has_acts_only),
         cmocka_unit_test(an_unreadable_freeze_of_a_node_holds),
         cmocka_unit_test(a_freeze_that_is_over_leaves_no_record),
+        cmocka_unit_test(a_configuration_without_the_frozen_cluster_is_refused),
+        cmocka_unit_test(an_empty_name_freezes_nothing),
+        cmocka_unit_test(an_abort_shortens_no_freeze),
+        cmocka_unit_test(a_record_under_another_key_holds_its_own_node),
+        cmocka_unit_test(a_freeze_of_a_cluster_that_is_gone_can_end),
     };
 
     mem_setup();

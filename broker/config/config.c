@@ -153,6 +153,8 @@ static int read_sections(struct config *config, const struct config_file *file, 
         optional_read(CONFIG_GUARD, file->guard, &config->guard, err) < 0 ||
         optional_read(CONFIG_LEAD, file->lead, &config->lead, err) < 0 ||
         optional_read(CONFIG_JOIN, file->join, &config->join, err) < 0 ||
+        optional_read(CONFIG_TRACES, file->traces, &config->traces, err) < 0 ||
+        (file->traces && config_refuse_empty(file->traces, err) < 0) ||
         optional_read(CONFIG_VICTIMS, file->victims, &config->victims, err) < 0 ||
         optional_read(CONFIG_HEADROOM, file->headroom, &config->headroom, err) < 0 ||
         config_read_accelerators(config, file->accelerators, err) < 0)
@@ -355,6 +357,8 @@ void config_free(struct config *config)
                    &config->drain);
     settings_clear(config_tables[CONFIG_JOIN].settings, config_tables[CONFIG_JOIN].count,
                    &config->join);
+    settings_clear(config_tables[CONFIG_TRACES].settings, config_tables[CONFIG_TRACES].count,
+                   &config->traces);
     settings_clear(config_tables[CONFIG_LISTEN].settings, config_tables[CONFIG_LISTEN].count,
                    &config->listen);
     settings_clear(config_tables[CONFIG_TOKENS].settings, config_tables[CONFIG_TOKENS].count,

@@ -218,6 +218,10 @@ struct config_lead {
     int64_t prior_p95_ms;
 };
 
+struct config_traces {
+    char *endpoint; /* URL of a collector of OpenTelemetry; NULL: no traces */
+};
+
 /* Where commands ask the service; not of the file. */
 struct config_remote {
     char *url;    /* https://HOST:PORT; NULL: its socket */
@@ -251,6 +255,7 @@ struct config {
     struct config_guard guard;
     struct config_lead lead;
     struct config_join join;
+    struct config_traces traces;
     struct config_victims victims;
     struct config_headroom headroom; /* of all workloads */
     struct accelerators accelerators;

@@ -53,6 +53,7 @@ static const struct setting top_settings[] = {
     { "lead", SETTING_NODE, NODE(lead), "", 0, 0,
       "assumed time of a transfer, before there is history" },
     { "join", SETTING_NODE, NODE(join), "", 0, 0, "when a new machine may serve" },
+    { "traces", SETTING_NODE, NODE(traces), "", 0, 0, "where spans of transfers are sent" },
     { "victims", SETTING_NODE, NODE(victims), "", 0, 0, "which nodes are taken" },
     { "headroom", SETTING_NODE, NODE(headroom), "", 0, 0, "which losses plans are made for" },
     { "accelerators", SETTING_NODE, NODE(accelerators), "", 0, 0,
@@ -136,6 +137,12 @@ static const struct setting join_settings[] = {
       90 * (int64_t)DAY_MS,
       "for how long the physical host of a machine that missed the deadline is not used again, "
       "if the cloud names the host; 0: never" },
+};
+
+static const struct setting trace_settings[] = {
+    { "endpoint", SETTING_URL, offsetof(struct config_traces, endpoint), "", 0, 0,
+      "the whole URL: `http://127.0.0.1:4318/v1/traces`; plain http only to this machine; absent: "
+      "none are sent" },
 };
 
 static const struct setting listen_settings[] = {
@@ -416,6 +423,9 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
                       "has all its GPUs, the labels and DaemonSets below, and no start-up taint "
                       "except ours. sluice removes its own taint last.",
                       TABLE(join_settings) },
+    [CONFIG_TRACES] = { "traces",
+                        "A collector of OpenTelemetry (OTLP/HTTP with JSON), without a login.",
+                        TABLE(trace_settings) },
     [CONFIG_LISTEN] = { "listen",
                         "TCP with TLS 1.2 or later, for commands on other machines. Each client "
                         "needs a certificate or a token. The files are read again on SIGHUP.",

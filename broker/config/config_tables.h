@@ -18,6 +18,7 @@ enum config_table_id {
     CONFIG_GUARD,
     CONFIG_LEAD,
     CONFIG_JOIN,
+    CONFIG_TRACES,
     CONFIG_LISTEN,
     CONFIG_ACCESS,
     CONFIG_TOKENS,
@@ -46,6 +47,7 @@ struct config_file {
     const struct yaml_node *guard;
     const struct yaml_node *lead;
     const struct yaml_node *join;
+    const struct yaml_node *traces;
     const struct yaml_node *listen;
     const struct yaml_node *access;
     const struct yaml_node *tokens;

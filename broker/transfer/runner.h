@@ -22,6 +22,7 @@
 struct effect;
 struct newcomers;
 struct side;
+struct traces;
 
 struct runner {
     struct world *world;
@@ -33,6 +34,7 @@ struct runner {
     struct lead_book *leads;
     struct attempts *attempts;
     struct newcomers *newcomers;
+    struct traces *traces;        /* NULL: none are sent */
     ARRAY(struct intent) intents; /* of the turn under way */
     struct notice_counts notices;
     struct {

@@ -13,6 +13,7 @@
 #include "broker/transfer/notice.h"
 #include "broker/transfer/runner.h"
 #include "broker/transfer/side.h"
+#include "broker/transfer/traces.h"
 
 #include <string.h>
 
@@ -86,6 +87,12 @@ static void change_step(struct runner *runner, struct transfer *transfer, int st
                         enum transfer_state state, const char *event)
 {
     struct journal_batch *batch = journal_batch_new(runner->epoch);
+    const struct trace_step ended = {
+        .step = transfer->step,
+        .began = transfer->step_began,
+        .is_undoing = transfer->is_undoing && (step != transfer->step || state != TRANSFER_LIVE),
+        .waited_for = transfer->waiting,
+    };
     struct error err;
 
     require(transfer->state == TRANSFER_LIVE);
@@ -109,6 +116,7 @@ static void change_step(struct runner *runner, struct transfer *transfer, int st
         return;
     if (state != TRANSFER_LIVE)
         lead_book_was_put(runner->leads, transfer);
+    traces_add(runner->traces, transfer, &ended);
     transfer->step_began_ms = loop_now(runner->world->loop);
     transfer->waiting[0] = '\0';
     transfer->told = NULL;
@@ -368,6 +376,7 @@ struct runner *runner_open(const struct runner_setup *setup, struct error *err)
     runner->leads = lead_book_new(setup->config);
     runner->attempts = attempts_new(setup->config);
     runner->newcomers = newcomers_new(setup->config);
+    runner->traces = traces_new(world, setup->config->traces.endpoint);
     sides_open(runner, setup->sides);
     runner->timer = timer_new(world->loop, tick, runner);
     if (journal_load(world->journal, "transfer", load_transfer, runner, err) < 0 ||
@@ -391,6 +400,7 @@ void runner_close(struct runner *runner)
     lead_book_free(runner->leads);
     attempts_free(runner->attempts);
     newcomers_free(runner->newcomers);
+    traces_free(runner->traces);
     sides_close(runner);
     mem_free(runner);
 }

@@ -68,6 +68,7 @@ static const char *const table_places[CONFIG_TABLE_COUNT] = {
     [CONFIG_GUARD] = "guard.",
     [CONFIG_LEAD] = "lead.",
     [CONFIG_JOIN] = "join.",
+    [CONFIG_TRACES] = "traces.",
     [CONFIG_LISTEN] = "listen.",
     [CONFIG_ACCESS] = "access.operator.",
     [CONFIG_TOKENS] = "tokens.",

@@ -150,6 +150,7 @@ def protect():
     check("changed no other", protected(), [True] * (len(before) - 1))
     groups.set_desired_capacity(DesiredCapacity=len(before), **place)
     settle(len(before))
+    groups.set_instance_protection(InstanceIds=members(), ProtectedFromScaleIn=False, **place)
 
 
 def no_machine(base):

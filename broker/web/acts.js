@@ -65,8 +65,8 @@ function openDialog(title, build) {
 const reasonField = (parent) => field(parent, "Reason, for the events", make("input", { required: true, maxlength: "200" }));
 
 /* The name typed back; the form cannot be sent with another text. */
-function nameField(confirm, name) {
-  const input = field(form, `Type ${name} to confirm`, make("input", { required: true, spellcheck: "false", autocapitalize: "off" }));
+function nameField(parent, name) {
+  const input = field(parent, `Type ${name} to confirm`, make("input", { required: true, spellcheck: "false", autocapitalize: "off" }));
   input.addEventListener("input", () => input.setCustomValidity(input.value === name ? "" : `type ${name}`));
   input.setCustomValidity(`type ${name}`);
   return input;
@@ -87,12 +87,13 @@ export function openFreeze(cluster) {
   });
 }
 
-export function openUnfreeze(freeze) {
-  openDialog(`Unfreeze ${freeze.cluster || "all clusters"}`, ({ confirm, told, close }) => {
+/* freeze: a row of the overrides; of: what it holds, in words. */
+export function openUnfreeze(freeze, of) {
+  openDialog(`Unfreeze ${of}`, ({ confirm, told, close }) => {
     say(told, `Frozen until ${when(freeze.until)} by ${freeze.by}: ${freeze.reason}`);
-    nameField(confirm, freeze.cluster || "all");
+    nameField(confirm, freeze.node || freeze.cluster || "all");
     return async () => {
-      await send("/v1/unfreeze", { cluster: freeze.cluster });
+      await send("/v1/unfreeze", { cluster: freeze.cluster, node: freeze.node });
       close();
       onDone();
     };

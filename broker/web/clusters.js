@@ -92,14 +92,16 @@ export function setUpClusters() {
     make("h3", null, "Reservations"), reservations.element);
 }
 
+const freezeOf = (row) => (row.node ? `node ${row.node} of ${row.cluster}` : row.cluster || "all clusters");
+
 /* reclaims: the rows of /v1/reclaims. */
 export function showClusters(status, reclaims) {
   table.show(status.clusters, (row) => row.cluster, "No cluster is configured.");
   reservations.show(status.reservations, (row) => row.reservation, "");
   const rows = [
-    ...status.overrides.freezes.map((row) => override(
-      `${row.cluster || "All clusters"}: frozen until ${when(row.until)} by ${row.by}: ${row.reason}`,
-      `Unfreeze ${row.cluster || "all clusters"}`, mayFreeze(), () => openUnfreeze(row))),
+    ...[...status.overrides.freezes, ...status.overrides.frozen_nodes].map((row) => override(
+      `${freezeOf(row)}: frozen until ${when(row.until)} by ${row.by}: ${row.reason}`,
+      `Unfreeze ${freezeOf(row)}`, mayFreeze(), () => openUnfreeze(row, freezeOf(row)))),
     ...reclaims.map((row) => override(
       `Reclaim ${row.id} for ${row.cluster}: ${row.accepted_nodes} of ${row.wanted_nodes} nodes until ${when(row.until)} by ${row.by}: ${row.reason}`,
       `End ${row.id}`, mayReclaim(), () => openEndReclaim(row))),

@@ -3,7 +3,7 @@
  * The head of the page and the list of conditions: the same facts as the head of `sluice status`. */
 
 import { find, List, make, mark, say } from "/page/dom.js";
-import { between, count, span } from "/page/words.js";
+import { between, count, span, when } from "/page/words.js";
 
 const DEGRADED = ["warning", "critical"];
 
@@ -44,7 +44,7 @@ const conditions = new List(
     mark(item, row.severity);
     say(word, row.word || row.severity);
     say(text, row.text);
-    say(more, `${row.advice}. Affects ${row.affects}. Since ${row.since ?? "an unknown time"}.`);
+    say(more, `${row.advice}. Affects ${row.affects}. Since ${when(row.since)}.`);
   });
 
 export function showHead(status) {

@@ -61,16 +61,19 @@ async function readStatus() {
   performance.measure("sluice-update", { start: begin, end: performance.now() });
 }
 
+/* Also names the zone of all times, so it comes first. */
+async function readDay() {
+  if (!isDue("day", DAY_MS)) return;
+  const day = await ask("/v1/day");
+  useZone(day.time_zone);
+  showDay({ day });
+}
+
 async function readRest() {
   if (isDue("board", BOARD_MS)) {
     const departures = await ask("/v1/departures");
     showDepartures(departures);
     showDay({ departures });
-  }
-  if (isDue("day", DAY_MS)) {
-    const day = await ask("/v1/day");
-    useZone(day.time_zone);
-    showDay({ day });
   }
   if (isDue("events", EVENTS_MS)) await readEvents();
   if (isDue("leads", LEADS_MS)) await readLeads(status);
@@ -84,6 +87,7 @@ async function refresh() {
   while (is_wanted && !document.hidden) {
     is_wanted = false;
     try {
+      await readDay();
       await readStatus();
       await readRest();
       find("link").classList.remove("wrong");

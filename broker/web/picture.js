@@ -56,9 +56,9 @@ function axes(course, at) {
   for (let nodes = 0; nodes <= course.most; nodes += by)
     parts.push(draw("line", { class: "grid", x1: LEFT, x2: course.width - RIGHT, y1: at.y(nodes), y2: at.y(nodes) }),
       draw("text", { x: LEFT - 6, y: at.y(nodes) + 4, "text-anchor": "end" }, String(nodes)));
-  const every = (narrow ? 12 : 4) * HOUR;
+  const every = (narrow ? 8 : 4) * HOUR;
   for (let time = Math.ceil(course.from / every) * every; time <= course.to; time += every)
-    parts.push(draw("text", { x: at.x(time), y: course.bottom - 6, "text-anchor": "middle" }, hour(time)));
+    if (at.x(time) > LEFT + 14 && at.x(time) < course.width - RIGHT - 14) parts.push(draw("text", { x: at.x(time), y: course.bottom - 6, "text-anchor": "middle" }, hour(time)));
   return parts;
 }
 

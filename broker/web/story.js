@@ -19,11 +19,18 @@ const leads = new Table("Lead times", [
 /* What an event says beside its name: members that people look for first, then the others. */
 const FIRST = ["text", "why", "node", "move", "transfer", "from", "to", "step", "cluster", "pool", "by", "reason"];
 
+const isPlain = (value) => value !== "" && value !== null && typeof value !== "object";
+
+/* Members of a member are told as its own. */
+function membersOf(event) {
+  return Object.entries(event).flatMap(([name, value]) =>
+    (value && typeof value === "object" && !Array.isArray(value) ? Object.entries(value) : [[name, value]]));
+}
+
 function tell(event) {
-  const known = new Set(["event", "seq", "at"]);
-  const names = [...FIRST.filter((name) => name in event), ...Object.keys(event).filter((name) => !FIRST.includes(name) && !known.has(name))];
-  return names.map((name) => [name, event[name]]).filter(([, value]) => value !== "" && value !== null && typeof value !== "object")
-    .slice(0, 10).map(([name, value]) => `${name} ${value}`).join(", ");
+  const members = new Map(membersOf(event).filter(([name, value]) => !["event", "seq", "at"].includes(name) && isPlain(value)));
+  const names = [...FIRST.filter((name) => members.has(name)), ...[...members.keys()].filter((name) => !FIRST.includes(name))];
+  return names.slice(0, 10).map((name) => (name === "text" ? members.get(name) : `${name} ${members.get(name)}`)).join(", ");
 }
 
 const events = new Table("Events", [

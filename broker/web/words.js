@@ -27,8 +27,7 @@ export const when = (time) => (time ? day.format(typeof time === "string" ? Date
 /* "18m", "1h18m", "2d4h" of seconds; "-" for null. */
 export function span(seconds) {
   if (seconds === null || seconds === undefined || Number.isNaN(seconds)) return "-";
-  const sign = seconds < 0 ? "-" : "";
-  const s = Math.abs(Math.round(seconds));
+  const s = Math.abs(Math.round(seconds)), sign = s > 0 && seconds < 0 ? "-" : "";
   if (s < 60) return `${sign}${s}s`;
   const m = Math.floor(s / 60);
   if (m < 60) return `${sign}${m}m`;

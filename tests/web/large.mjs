@@ -4,8 +4,8 @@
 
 import { check, finish, isTooWide, note, openBrowser, openPage, out, sameHead, seriousFindings, sluice, tunnel } from "./checks.mjs";
 
-const [folder, nodes] = process.argv.slice(2);
-const MOVES = 800, UPDATE_MS = 100;
+const [folder, nodes, moves] = process.argv.slice(2);
+const MOVES = Number(moves), UPDATE_MS = 100;
 const way = await tunnel(`${folder}/sluice.sock`);
 const url = `http://localhost:${way.port}/`;
 const browser = await openBrowser();

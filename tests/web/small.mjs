@@ -73,7 +73,7 @@ async function looks() {
 
 /* Types a name into the open dialog, and sends it. */
 async function confirm(page, name) {
-  await page.fill("dialog div:last-of-type > input:last-of-type, dialog form > div:nth-of-type(2) input", name);
+  await page.fill("dialog form > div:nth-of-type(2) input", name);
   await page.click("dialog button[type=submit]");
 }
 

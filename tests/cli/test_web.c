@@ -153,6 +153,37 @@ static void a_change_is_told_to_those_who_follow(void **state)
     scene_end(&scene);
 }
 
+/* Doors close for a new configuration, too: the reader asks again then. */
+static const char leave[] =
+    "cd '%s'; (curl -isSN --unix-socket '%s' http://localhost/v1/changes >heard 2>&1; echo >ended)"
+    " >/dev/null 2>&1 &\n"
+    "cd '%s'; for i in $(seq 600); do grep -q '^event: change' heard && exit; sleep 0.1; done\n"
+    "echo late";
+static const char await_end[] =
+    "cd '%s'; for i in $(seq 600); do test -e ended && exit; sleep 0.1; done; echo late";
+
+static void a_reader_is_let_go_when_the_doors_close(void **state)
+{
+    struct scene scene;
+    owned(chars) char *script = NULL;
+    owned(chars) char *end = NULL;
+    owned(chars) char *said = NULL;
+
+    (void)state;
+    if (!has_curl())
+        skip();
+    scene_begin(&scene, "");
+    script = text_format(leave, scene.folder, scene.config->socket, scene.folder);
+    said = run_beside(&scene, script);
+    assert_string_equal(said, "");
+    doors_close(scene.doors);
+    end = text_format(await_end, scene.folder);
+    mem_free(said);
+    said = run_beside(&scene, end);
+    assert_string_equal(said, "");
+    scene_end(&scene);
+}
+
 static size_t count_of(const char *text, const char *part)
 {
     size_t count = 0;
@@ -236,6 +267,7 @@ int main(void)
         cmocka_unit_test(a_browser_gets_the_page_and_only_from_here),
         cmocka_unit_test(the_metrics_port_has_no_page),
         cmocka_unit_test(a_change_is_told_to_those_who_follow),
+        cmocka_unit_test(a_reader_is_let_go_when_the_doors_close),
         cmocka_unit_test(the_page_is_small_and_asks_no_other_server),
     };
 

@@ -11,6 +11,7 @@
 #include "base/text_items.h"
 #include "base/trust.h"
 #include "broker/access/bearer.h"
+#include "broker/access/key_source.h"
 #include "broker/access/names.h"
 
 #include <string.h>
@@ -27,7 +28,8 @@ struct access {
     char *group_names[ACCESS_ROLE_COUNT];       /* as configured; NULL: none */
     char *certificate_names[ACCESS_ROLE_COUNT]; /* the same */
     char *claims[ACCESS_ROLE_COUNT];            /* the same */
-    struct web_keys *keys;                      /* of tokens; NULL: they are not read */
+    struct web_keys *keys;                      /* of tokens, from a file; NULL: none */
+    struct key_source *source;                  /* the same, from a URL; NULL: none */
     struct access_tokens tokens;                /* copies; without the path */
     struct names *names;                        /* of users */
     char us[NAME_SIZE];                         /* the service's own user */
@@ -59,6 +61,13 @@ static void add_groups(struct access *access, const struct access_rule *rule, en
     }
 }
 
+static void copy_tokens(struct access *access, const struct access_tokens *tokens)
+{
+    access->tokens = (struct access_tokens){ .issuer = mem_copy_chars(tokens->issuer),
+                                             .audience = mem_copy_chars(tokens->audience),
+                                             .person = mem_copy_chars(tokens->person) };
+}
+
 static void read_keys(struct access *access, const struct access_tokens *tokens,
                       const struct access_troubles *troubles)
 {
@@ -71,9 +80,6 @@ static void read_keys(struct access *access, const struct access_tokens *tokens,
         error_context(&err, "tokens.keys");
         troubles->tell(troubles->context, ACCESS_TOKENS, &err);
     }
-    access->tokens = (struct access_tokens){ .issuer = mem_copy_chars(tokens->issuer),
-                                             .audience = mem_copy_chars(tokens->audience),
-                                             .person = mem_copy_chars(tokens->person) };
 }
 
 static void add_rule(struct access *access, const struct access_rule *rule,
@@ -97,8 +103,15 @@ struct access *access_new(const struct access_rules *rules, const struct access_
     for (size_t i = 0; i < rules->count; i++)
         add_rule(access, &rules->items[i], troubles);
     if (rules->tokens && rules->tokens->issuer)
+        copy_tokens(access, rules->tokens);
+    if (rules->tokens && rules->tokens->keys)
         read_keys(access, rules->tokens, troubles);
     return access;
+}
+
+void access_set_source(struct access *access, struct key_source *source)
+{
+    access->source = source;
 }
 
 void access_free(struct access *access)
@@ -242,14 +255,17 @@ static int see_token(const struct access *access, const char *token, struct wall
                      struct person *person, struct error *err)
 {
     const struct bearer_rules rules = { access->tokens.issuer, access->tokens.audience };
+    const struct web_keys *keys = access->source ? key_source_keys(access->source) : access->keys;
     owned(json) json_t *claims = NULL;
     const char *name;
 
-    if (!access->keys)
+    if (!keys)
         return error_set(err, ERROR_DENIED,
                          access->tokens.issuer ? "the service cannot read its issuer's keys now"
                                                : "this service reads no tokens");
-    claims = bearer_read(token, access->keys, &rules, now, err);
+    claims = bearer_read(token, keys, &rules, now, err);
+    if (!claims && access->source && err->cause == &bearer_key_unknown)
+        key_source_miss(access->source);
     if (!claims)
         return -1;
     name = json_string_value(json_object_get(claims, access->tokens.person));

@@ -22,6 +22,7 @@
 #include <stddef.h>
 
 struct access;
+struct key_source;
 
 /* One entry of the section `access`. */
 struct access_rule {
@@ -37,8 +38,9 @@ enum { PERSON_NAME_SIZE = 128 };
 struct access_tokens {
     char *issuer;
     char *audience;
-    char *keys;   /* path of the issuer's key set, absolute */
-    char *person; /* the claim that names the person */
+    char *keys;     /* path of the issuer's key set, absolute; NULL: it comes from keys_url */
+    char *keys_url; /* NULL: it comes from keys */
+    char *person;   /* the claim that names the person */
 };
 
 /* What the configuration says; borrowed. */
@@ -81,6 +83,9 @@ struct access_troubles {
 struct access *access_new(const struct access_rules *rules, const struct access_troubles *troubles)
     __attribute__((returns_nonnull, warn_unused_result));
 void access_free(struct access *access);
+
+/* Where the keys of tokens come from if the rules name no file: borrowed; NULL: from nowhere. */
+void access_set_source(struct access *access, struct key_source *source);
 
 /* The person at the other end of the call at that time.  On the socket the name is only the user's
    number until access_name().  ERROR_DENIED with the cause access_not_known: a person who shows

@@ -20,6 +20,8 @@ struct parts {
     size_t signed_size; /* of HEADER.PAYLOAD as it stands in the token */
 };
 
+const struct error_cause bearer_key_unknown = { "unknown key" };
+
 static void owned_parts(struct parts *parts)
 {
     text_free(parts->header);
@@ -77,6 +79,10 @@ static int check_signature(const char *token, const struct parts *parts,
         return error_set(err, ERROR_DENIED, "the token has critical extensions");
     if (!text_equal(algorithm, "RS256") && !text_equal(algorithm, "ES256"))
         return error_set(err, ERROR_DENIED, "the token's algorithm is not RS256 or ES256");
+    if (!web_keys_has(keys, algorithm, id)) {
+        error_set(err, ERROR_DENIED, "no key of the issuer has signed the token");
+        return error_because(err, &bearer_key_unknown);
+    }
     if (!web_keys_verify(keys, algorithm, id, &claim))
         return error_set(err, ERROR_DENIED, "no key of the issuer has signed the token");
     return 0;

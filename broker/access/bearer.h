@@ -15,6 +15,9 @@
 
 enum { BEARER_SIZE_MOST = 16 << 10, BEARER_LEEWAY_MS = 60 * SECOND_MS };
 
+/* The cause of a refusal of a token whose key is not in the set. */
+extern const struct error_cause bearer_key_unknown;
+
 /* What a token must say; iss, aud and exp must be there. */
 struct bearer_rules {
     const char *issuer;   /* `iss`, the same text */

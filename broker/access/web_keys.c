@@ -276,6 +276,11 @@ static const struct web_key *choose(const struct web_keys *keys, const char *alg
     return found;
 }
 
+bool web_keys_has(const struct web_keys *keys, const char *algorithm, const char *id)
+{
+    return choose(keys, algorithm, id) != NULL;
+}
+
 static bool verify(const struct web_key *key, const struct web_signature *claim,
                    const unsigned char *signature, size_t size)
 {

@@ -34,6 +34,9 @@ struct web_signature {
 bool web_keys_verify(const struct web_keys *keys, const char *algorithm, const char *id,
                      const struct web_signature *claim);
 
+/* Whether the set has a key of that `kid` for the algorithm.  id NULL: the token names none. */
+bool web_keys_has(const struct web_keys *keys, const char *algorithm, const char *id);
+
 /* The number of keys that were kept. */
 size_t web_keys_count(const struct web_keys *keys);
 

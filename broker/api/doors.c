@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/world/tls_identity.h"
+#include "broker/access/key_source.h"
 #include "broker/access/names.h"
 #include "broker/api/api.h"
 #include "broker/health/health.h"
@@ -51,7 +52,8 @@ struct stamp {
 struct doors {
     const struct config *config;
     struct loop *loop;
-    struct service *service; /* NULL: they are closed */
+    struct service *service;   /* NULL: they are closed */
+    struct key_source *source; /* of tokens' keys; NULL: they are not fetched */
     struct access *access;
     struct tls_identity *identity; /* NULL: no TLS */
     struct api *api;
@@ -184,6 +186,7 @@ static void try_part(struct doors *doors, enum part part, int result, const stru
 
 static void replace_access(struct doors *doors, struct access *access)
 {
+    access_set_source(access, doors->source);
     api_use(doors->api, access);
     access_free(doors->access);
     doors->access = access;
@@ -314,6 +317,27 @@ static void look_at_certificate(const struct doors *doors, struct health *health
     }
 }
 
+/* Fetched keys: with none no token is believed, and old ones lack what is new. */
+static void look_at_keys(const struct doors *doors, struct health *health)
+{
+    struct condition condition = { .kind = CONDITION_DOOR_CLOSED, .what = parts[PART_TOKENS].name };
+    struct wall_time since;
+    struct error err;
+    char text[WALL_TEXT_SIZE];
+
+    if (!doors->source || key_source_check(doors->source, &since, &err) == 0)
+        return;
+    if (since.ms == 0) {
+        health_add(health, &condition,
+                   text_format("%s: %s", parts[PART_TOKENS].consequence, err.text));
+        return;
+    }
+    condition.kind = CONDITION_KEYS_OLD;
+    health_add(
+        health, &condition,
+        text_format("the keys of tokens are those of %s: %s", wall_format(since, text), err.text));
+}
+
 static void look(void *context, struct health *health)
 {
     const struct doors *doors = context;
@@ -332,6 +356,7 @@ static void look(void *context, struct health *health)
         health_add(health, &condition,
                    text_format("changed files are not in use: %s", doors->refused.text));
     }
+    look_at_keys(doors, health);
     look_at_certificate(doors, health);
 }
 
@@ -378,13 +403,17 @@ static void describe(void *context, json_t *status)
     json_object_set_new(status, "refused", describe_refused(doors));
 }
 
-int doors_open(struct doors *doors, struct loop *loop, struct service *service, struct error *err)
+int doors_open(struct doors *doors, struct world *world, struct service *service, struct error *err)
 {
     const struct config *config = doors->config;
+    struct loop *loop = world->loop;
     struct error why = { 0 };
 
     require(!doors->server);
     doors->loop = loop;
+    if (config->tokens.keys_url && !doors->source)
+        doors->source = key_source_new(world, config->tokens.keys_url);
+    access_set_source(doors->access, doors->source);
     doors->service = service;
     api_free(doors->api);
     doors->api = api_new(service, doors->access, loop);
@@ -433,11 +462,21 @@ void doors_close(struct doors *doors)
     doors->tls_port = 0;
 }
 
+void doors_inherit(struct doors *doors, struct doors *before)
+{
+    require(!doors->server && !before->server);
+    if (before->source && !doors->source &&
+        text_equal(before->config->tokens.keys_url, doors->config->tokens.keys_url))
+        doors->source = steal(&before->source);
+    access_set_source(before->access, before->source);
+}
+
 void doors_free(struct doors *doors)
 {
     if (!doors)
         return;
     doors_close(doors);
+    key_source_free(doors->source);
     api_free(doors->api);
     tls_identity_free(doors->identity);
     access_free(doors->access);

@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "base/world/loop.h"
+#include "base/world/world.h"
 #include "broker/config/config.h"
 #include "broker/service/service.h"
 
@@ -23,13 +23,16 @@ struct doors *doors_new(const struct config *config)
     __attribute__((returns_nonnull, warn_unused_result));
 
 /* Begins to answer for this service, which it borrows.  -1: the unix socket cannot be opened. */
-int doors_open(struct doors *doors, struct loop *loop, struct service *service, struct error *err)
+int doors_open(struct doors *doors, struct world *world, struct service *service, struct error *err)
     __attribute__((warn_unused_result));
 
 /* -1 and the reason if a part is closed in `next` that is not in `doors`.  Both may be asked before
    they are opened and after they were closed; a part that was not tried yet counts as open. */
 int doors_lose(const struct doors *doors, const struct doors *next, struct error *err)
     __attribute__((warn_unused_result));
+
+/* Takes what `before`, which is closed, has fetched, if both fetch it from the same place. */
+void doors_inherit(struct doors *doors, struct doors *before);
 
 /* Tells each part that is closed: "listen", "access", ...  For `validate`, which opens nothing. */
 typedef void (*doors_told_fn)(void *context, const char *part, const struct error *err);

@@ -107,7 +107,7 @@ static int open_service(struct stack *stack, const struct config *config, struct
                         struct error *err)
 {
     stack->service = service_open(&stack->world, config, err);
-    return stack->service ? doors_open(doors, stack->world.loop, stack->service, err) : -1;
+    return stack->service ? doors_open(doors, &stack->world, stack->service, err) : -1;
 }
 
 static int build(struct stack *stack, const struct config *config, struct error *err)
@@ -154,6 +154,7 @@ static bool change(struct stack *stack, struct config **next, struct doors **doo
     struct error worse = { 0 };
 
     close_service(stack);
+    doors_inherit(*doors, stack->doors);
     if (open_service(stack, *next, *doors, err) == 0 &&
         doors_lose(stack->doors, *doors, err) == 0) {
         doors_free(stack->doors);
@@ -164,6 +165,7 @@ static bool change(struct stack *stack, struct config **next, struct doors **doo
     }
     doors_close(*doors);
     close_service(stack);
+    doors_inherit(stack->doors, *doors);
     if (open_service(stack, stack->config, stack->doors, &worse) == 0)
         return true;
     log_error("reload_failed", FIELD_TEXT("text", err->text), FIELD_TEXT("before", worse.text));

@@ -53,6 +53,10 @@ static int check_doors(const struct config *config, struct error *err)
     if ((listen && config_refuse_empty(listen, err) < 0) ||
         (tokens && config_refuse_empty(tokens, err) < 0))
         return -1;
+    if (tokens && !config->tokens.keys == !config->tokens.keys_url)
+        return yaml_error(err, tokens, "needs either `keys` or `keys_url`");
+    if (tokens && config->tokens.keys_url && http_check_url(config->tokens.keys_url, &why) < 0)
+        return yaml_error(err, yaml_get(tokens, "keys_url"), "%s", why.text);
     if (tokens && !listen)
         return yaml_error(err, tokens, "tokens are read over TLS alone: set `listen` as well");
     if (listen && http_server_check_address(config->listen.address, &why) < 0)

@@ -163,9 +163,13 @@ static const struct setting token_settings[] = {
       "the claim `iss` of its tokens, exactly" },
     { "audience", SETTING_TEXT, offsetof(struct access_tokens, audience), NULL, 0, 0,
       "the claim `aud` of tokens for this service, or one item of it" },
-    { "keys", SETTING_PATH, offsetof(struct access_tokens, keys), NULL, 0, 0,
+    { "keys", SETTING_PATH, offsetof(struct access_tokens, keys), "", 0, 0,
       "JSON file: the issuer's public keys (JWKS), for RS256 and ES256. Read again when it "
       "changes" },
+    { "keys_url", SETTING_TEXT, offsetof(struct access_tokens, keys_url), "", 0, 0,
+      "instead of `keys`: the https URL of that file (the issuer's `jwks_uri`). Fetched every "
+      "hour, "
+      "and when a token names a key that is not in it" },
     { "person", SETTING_TEXT, offsetof(struct access_tokens, person), "sub", 0, 0,
       "the claim that names the person in events" },
 };
@@ -428,7 +432,8 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
                         TABLE(trace_settings) },
     [CONFIG_LISTEN] = { "listen",
                         "TCP with TLS 1.2 or later, for commands on other machines. Each client "
-                        "needs a certificate or a token. The files are read again on SIGHUP.",
+                        "needs a certificate or a token. The files are read again when they "
+                        "change.",
                         TABLE(listen_settings) },
     [CONFIG_ACCESS] = { "access.ROLE",
                         "Who has the role `viewer`, `operator`, `dispatcher` or `admin`; each may "

@@ -35,7 +35,7 @@ static inline void scene_open_doors(struct scene *scene)
     struct error err = { 0 };
 
     scene->doors = doors_new(scene->config);
-    if (doors_open(scene->doors, scene->loop, scene->service, &err) < 0)
+    if (doors_open(scene->doors, &scene->world, scene->service, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(chmod(scene->config->socket, 0666), 0);
 }

@@ -16,6 +16,7 @@
 #define TLS                                                                                        \
     "listen: {address: '127.0.0.1:#', certificate: server.pem, key: server.key,"                   \
     " client_ca: people.pem}\n"
+#define TLS_ANY "listen: {address: '127.0.0.1:0', certificate: server.pem, key: server.key}\n"
 #define TOKENS "tokens: {issuer: https://login.example.com, audience: sluice, keys: keys.json}\n"
 
 static const char key_set[] = "{\"keys\":[{\"kty\":\"EC\",\"crv\":\"P-256\",\"kid\":\"a\","
@@ -243,7 +244,7 @@ static void a_socket_without_its_group_is_closed(void **state)
     group_code = 0;
     scene_begin(&scene, "socket_group: people\n");
     doors_close(scene.doors);
-    assert_int_equal(doors_open(scene.doors, scene.loop, scene.service, &err), 0);
+    assert_int_equal(doors_open(scene.doors, &scene.world, scene.service, &err), 0);
     assert_int_equal(mode_of(&scene), 0600);
     has_group = true;
     run_for(&scene, 10 * SECOND_MS);
@@ -366,6 +367,80 @@ static void a_changed_key_set_is_read_by_itself(void **state)
     scene_end(&scene);
 }
 
+static void tokens_need_one_place_for_their_keys(void **state)
+{
+    static const struct {
+        const char *keys, *says;
+    } cases[] = {
+        { "", "tokens: needs either `keys` or `keys_url`" },
+        { ", keys: k.json, keys_url: https://login.example.com/keys", "needs either" },
+        { ", keys_url: http://login.example.com/keys", "tokens.keys_url: " },
+        { ", keys_url: login.example.com", "tokens.keys_url: " },
+        { ", keys_url: https://login.example.com/keys", NULL },
+        { ", keys: k.json", NULL },
+    };
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        owned(chars) char *text = text_format("%stokens: {issuer: i, audience: a%s}\n"
+                                              "listen: {address: '127.0.0.1:0', certificate: c,"
+                                              " key: k}\n",
+                                              small_config, cases[i].keys);
+        owned(chars) char *path = test_folder_write(folder, "sluice.yaml", text);
+        struct error err = { 0 };
+        owned(config) struct config *config = config_read(path, &err);
+
+        if (cases[i].says ? config || !strstr(err.text, cases[i].says) : !config)
+            fail_msg("%s: %s", cases[i].keys, err.text);
+    }
+}
+
+static void answer_keys(void *context, struct http_call *call)
+{
+    (void)context;
+    http_call_answer(
+        call, &(struct http_reply){ .status = 200, .body = key_set, .body_size = strlen(key_set) });
+}
+
+/* After so long, until the condition of that kind says so (NULL: does not hold). */
+static void await_sentence(struct scene *scene, int64_t later_ms, const char *id, const char *says)
+{
+    loop_skip(scene->loop, later_ms);
+    for (int i = 0; i < 500; i++) {
+        owned(chars) char *text = sentence_of(scene, id, NULL);
+
+        if (says ? strstr(text, says) != NULL : text[0] == '\0')
+            return;
+        loop_run_until(scene->loop, loop_now(scene->loop) + 5);
+    }
+    expect_sentence(scene, id, NULL, says);
+}
+
+static void an_issuer_that_does_not_answer_is_told(void **state)
+{
+    owned(chars) char *settings = NULL;
+    struct http_server *issuer;
+    struct scene scene;
+    struct error err = { 0 };
+
+    (void)state;
+    take_port();
+    give_port();
+    settings = text_format("tokens: {issuer: https://login.example.com, audience: sluice,"
+                           " keys_url: 'http://127.0.0.1:%d/keys'}\n" TLS_ANY,
+                           port);
+    scene_begin_with(&scene, settings, prepare);
+    await_sentence(&scene, 0, "door_closed", "no token is believed: ");
+    issuer = http_server_new(scene.loop, answer_keys, NULL);
+    assert_int_equal(http_server_listen_loopback(issuer, port, &port, &err), 0);
+    await_sentence(&scene, 5 * SECOND_MS, "door_closed", NULL);
+    http_server_free(issuer);
+    await_sentence(&scene, HOUR_MS, "keys_old", "the keys of tokens are those of ");
+    expect_sentence(&scene, "door_closed", NULL, NULL);
+    scene_end(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,6 +450,8 @@ int main(void)
         cmocka_unit_test(a_certificate_that_ends_is_told),
         cmocka_unit_test(a_renewed_certificate_is_read_by_itself),
         cmocka_unit_test(a_changed_key_set_is_read_by_itself),
+        cmocka_unit_test(an_issuer_that_does_not_answer_is_told),
+        cmocka_unit_test(tokens_need_one_place_for_their_keys),
     };
 
     mem_setup();

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # cmake --install: the two programs, manual pages, completions for shells, the pages of the project
-# and what they name (clusters/role.yaml, policies, alerts, the dashboard), units for systemd.  The target `pages` makes what is not in
-# the tree, with a program of our own: options stand in tables of C, and only part of a help page is
-# Markdown.
+# and what they name (clusters/role.yaml, policies, alerts, the dashboard), units for systemd.  The
+# target `pages` makes what is not in the tree, with a program of our own: options stand in tables of
+# C, and only part of a help page is Markdown.
 include(GNUInstallDirs)
 
 add_executable(sluice-pages EXCLUDE_FROM_ALL

@@ -11,6 +11,7 @@
 #include "base/text_items.h"
 #include "base/trust.h"
 #include "broker/access/bearer.h"
+#include "broker/access/groups.h"
 #include "broker/access/key_source.h"
 #include "broker/access/names.h"
 
@@ -21,10 +22,11 @@
 enum { NAME_SIZE = 40 };
 
 struct access {
+    const struct groups *groups;
     ARRAY(struct group_role {
-        gid_t group;
+        size_t group; /* its index in `groups` */
         enum access_role role;
-    }) groups;
+    }) group_roles;
     char *group_names[ACCESS_ROLE_COUNT];       /* as configured; NULL: none */
     char *certificate_names[ACCESS_ROLE_COUNT]; /* the same */
     char *claims[ACCESS_ROLE_COUNT];            /* the same */
@@ -38,9 +40,8 @@ struct access {
 const struct error_cause access_not_allowed = { "permission" };
 const struct error_cause access_not_known = { "identity" };
 
-/* Each group that cannot be found is told; its members have no role by it. */
 static void add_groups(struct access *access, const struct access_rule *rule, enum access_role role,
-                       const struct access_troubles *troubles)
+                       struct groups *groups)
 {
     const char *rest = rule->groups;
     const char *item;
@@ -49,15 +50,8 @@ static void add_groups(struct access *access, const struct access_rule *rule, en
     access->group_names[role] = mem_copy_chars(rule->groups);
     while (text_items_next(&rest, &item, &length)) {
         owned(chars) char *name = text_format("%.*s", (int)length, item);
-        struct error err = { 0 };
-        gid_t group;
 
-        if (names_group(name, &group, &err) == 0) {
-            *array_add(&access->groups) = (struct group_role){ group, role };
-        } else {
-            error_context(&err, "access.%s.groups", rule->name);
-            troubles->tell(troubles->context, ACCESS_GROUPS, &err);
-        }
+        *array_add(&access->group_roles) = (struct group_role){ groups_add(groups, name), role };
     }
 }
 
@@ -68,45 +62,54 @@ static void copy_tokens(struct access *access, const struct access_tokens *token
                                              .person = mem_copy_chars(tokens->person) };
 }
 
-static void read_keys(struct access *access, const struct access_tokens *tokens,
-                      const struct access_troubles *troubles)
-{
-    struct error err = { 0 };
-    owned(text) struct text *text = trust_read(tokens->keys, WEB_KEYS_SIZE_MOST, &err);
-
-    if (text)
-        access->keys = web_keys_parse(text->chars, text->length, tokens->keys, &err);
-    if (!access->keys) {
-        error_context(&err, "tokens.keys");
-        troubles->tell(troubles->context, ACCESS_TOKENS, &err);
-    }
-}
-
-static void add_rule(struct access *access, const struct access_rule *rule,
-                     const struct access_troubles *troubles)
+static void add_rule(struct access *access, const struct access_rule *rule, struct groups *groups)
 {
     enum access_role role = access_role_find(rule->name);
 
     require(role != ACCESS_NONE); /* the configuration was checked */
     if (rule->groups)
-        add_groups(access, rule, role, troubles);
+        add_groups(access, rule, role, groups);
     access->certificate_names[role] = mem_copy_chars(rule->certificates);
     access->claims[role] = mem_copy_chars(rule->claims);
 }
 
-struct access *access_new(const struct access_rules *rules, const struct access_troubles *troubles)
+struct access *access_new(const struct access_rules *rules, struct groups *groups)
 {
     struct access *access = mem_new(sizeof *access);
 
+    access->groups = groups;
     access->names = names_new();
     names_user(access->names, geteuid(), (struct wall_time){ 0 }, access->us, sizeof access->us);
     for (size_t i = 0; i < rules->count; i++)
-        add_rule(access, &rules->items[i], troubles);
+        add_rule(access, &rules->items[i], groups);
     if (rules->tokens && rules->tokens->issuer)
         copy_tokens(access, rules->tokens);
-    if (rules->tokens && rules->tokens->keys)
-        read_keys(access, rules->tokens, troubles);
     return access;
+}
+
+int access_check_groups(const struct access *access, struct error *err)
+{
+    gid_t number;
+
+    for (size_t i = 0; i < access->group_roles.count; i++) {
+        const struct group_role *row = &access->group_roles.items[i];
+
+        if (groups_number(access->groups, row->group, &number, err) < 0)
+            return error_context(err, "access.%s.groups", access_role_name(row->role));
+    }
+    return 0;
+}
+
+int access_read_keys(struct access *access, const char *path, struct error *err)
+{
+    owned(text) struct text *text = trust_read(path, WEB_KEYS_SIZE_MOST, err);
+    struct web_keys *keys = text ? web_keys_parse(text->chars, text->length, path, err) : NULL;
+
+    if (!keys)
+        return error_context(err, "tokens.keys");
+    web_keys_free(access->keys);
+    access->keys = keys;
+    return 0;
 }
 
 void access_set_source(struct access *access, struct key_source *source)
@@ -118,7 +121,7 @@ void access_free(struct access *access)
 {
     if (!access)
         return;
-    array_clear(&access->groups);
+    array_clear(&access->group_roles);
     for (size_t i = 0; i < ACCESS_ROLE_COUNT; i++) {
         mem_free(access->group_names[i]);
         mem_free(access->certificate_names[i]);
@@ -139,10 +142,13 @@ static enum access_role role_on_socket(const struct access *access, const struct
 
     if (uid == 0 || uid == geteuid())
         return ACCESS_ADMIN;
-    for (size_t i = 0; i < access->groups.count; i++) {
-        const struct group_role *row = &access->groups.items[i];
+    for (size_t i = 0; i < access->group_roles.count; i++) {
+        const struct group_role *row = &access->group_roles.items[i];
+        gid_t group;
 
-        if (row->role > role && http_call_has_group(call, row->group))
+        if (groups_number(access->groups, row->group, &group, NULL) < 0)
+            continue;
+        if (row->role > role && http_call_has_group(call, group))
             role = row->role;
     }
     return role;

@@ -22,6 +22,7 @@
 #include <stddef.h>
 
 struct access;
+struct groups;
 struct key_source;
 
 /* One entry of the section `access`. */
@@ -71,18 +72,18 @@ extern const struct error_cause access_not_allowed;
    not believed. */
 extern const struct error_cause access_not_known;
 
-/* What of the rules is not in force, and why. */
-enum access_part { ACCESS_GROUPS, ACCESS_TOKENS };
-struct access_troubles {
-    void (*tell)(void *context, enum access_part part, const struct error *err);
-    void *context;
-};
-
-/* Finds the groups of the rules, and reads the keys of tokens.  What cannot be found or read gives
-   no role to anyone, and is told. */
-struct access *access_new(const struct access_rules *rules, const struct access_troubles *troubles)
+/* Adds the groups of the rules to `groups`, which it borrows.  A group without a number gives no
+   role to anyone, and without keys no token is believed. */
+struct access *access_new(const struct access_rules *rules, struct groups *groups)
     __attribute__((returns_nonnull, warn_unused_result));
 void access_free(struct access *access);
+
+/* -1 and the reason: the number of a group of the rules is not known. */
+int access_check_groups(const struct access *access, struct error *err);
+
+/* Reads the keys of tokens from that file.  -1: those of before, if any, stay in use. */
+int access_read_keys(struct access *access, const char *path, struct error *err)
+    __attribute__((warn_unused_result));
 
 /* Where the keys of tokens come from if the rules name no file: borrowed; NULL: from nowhere. */
 void access_set_source(struct access *access, struct key_source *source);

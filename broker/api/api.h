@@ -22,14 +22,14 @@ struct api *api_new(struct service *service, const struct access *access, struct
     __attribute__((returns_nonnull, warn_unused_result));
 void api_free(struct api *api);
 
-/* Other rules from now on; borrowed. */
-void api_use(struct api *api, const struct access *access);
-
 /* How many requests it refused for that reason. */
 int64_t api_refused(const struct api *api, enum refusal_reason reason);
 
 /* Ends the calls that follow changes; before the server is freed, which cannot tell them. */
 void api_end_streams(struct api *api);
+
+/* Ends them after a change of the rules: their readers come again, and may not be let in. */
+void api_restart_streams(struct api *api);
 
 /* Handler for http_server_new(); context is the struct api. */
 void api_handle(void *context, struct http_call *call);

@@ -424,10 +424,9 @@ void api_free(struct api *api)
     mem_free(api);
 }
 
-void api_use(struct api *api, const struct access *access)
+void api_restart_streams(struct api *api)
 {
-    api->access = access;
-    api_end_streams(api); /* their readers come again, and may not be let in */
+    api_end_streams(api);
     api->changes = changes_new(api->loop, revision_of, api->service);
 }
 

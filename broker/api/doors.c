@@ -9,9 +9,10 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/world/tls_identity.h"
+#include "broker/access/groups.h"
 #include "broker/access/key_source.h"
-#include "broker/access/names.h"
 #include "broker/api/api.h"
+#include "broker/api/file_stamps.h"
 #include "broker/health/health.h"
 
 #include <inttypes.h>
@@ -20,8 +21,7 @@
 
 enum {
     RETRY_LEAST_MS = 2 * SECOND_MS,
-    RETRY_MOST_MS = 5 * MINUTE_MS,
-    LOOK_MS = MINUTE_MS,
+    LOOK_MS = MINUTE_MS, /* at all files, and for what is still closed */
     EXPIRES_SOON_MS = 14 * DAY_MS,
 };
 
@@ -38,15 +38,10 @@ static const struct {
     [PART_TOKENS] = { "tokens", "no token is believed" },
 };
 
-/* The files that may be renewed while the service runs, and what they looked like when they were
-   read. */
-enum file { FILE_CERTIFICATE, FILE_KEY, FILE_CLIENT_CA, FILE_TOKEN_KEYS, FILES };
-
-struct stamp {
-    dev_t device;
-    ino_t inode;
-    off_t size;
-    struct timespec changed;
+/* Files that may be renewed while the service runs. */
+struct renewal {
+    struct file_stamps stamps;
+    struct error refused; /* why renewed files are not in use; ERROR_NONE: they are */
 };
 
 struct doors {
@@ -54,6 +49,8 @@ struct doors {
     struct loop *loop;
     struct service *service;   /* NULL: they are closed */
     struct key_source *source; /* of tokens' keys; NULL: they are not fetched */
+    struct groups *groups;
+    size_t socket_group; /* its index there */
     struct access *access;
     struct tls_identity *identity; /* NULL: no TLS */
     struct api *api;
@@ -63,84 +60,78 @@ struct doors {
     int64_t wait_ms;
     int tls_port;
     struct error closed[PARTS]; /* why; ERROR_NONE: it is open, or was not tried yet */
-    struct error refused;       /* why renewed files are not in use; ERROR_NONE: they are */
-    struct stamp stamps[FILES];
+    struct renewal certificates;
+    struct renewal keys; /* of tokens, from a file */
 };
 
-static struct stamp stamp_of(const char *path)
+static struct tls_identity *read_identity(struct doors *doors, struct error *err)
 {
-    struct stat status;
-
-    if (!path || stat(path, &status) < 0)
-        return (struct stamp){ 0 };
-    return (struct stamp){ status.st_dev, status.st_ino, status.st_size, status.st_ctim };
-}
-
-static bool is_same(const struct stamp *one, const struct stamp *other)
-{
-    return one->device == other->device && one->inode == other->inode && one->size == other->size &&
-           one->changed.tv_sec == other->changed.tv_sec &&
-           one->changed.tv_nsec == other->changed.tv_nsec;
-}
-
-static void look_at_files(const struct config *config, struct stamp stamps[FILES])
-{
-    stamps[FILE_CERTIFICATE] = stamp_of(config->listen.certificate);
-    stamps[FILE_KEY] = stamp_of(config->listen.key);
-    stamps[FILE_CLIENT_CA] = stamp_of(config->listen.client_ca);
-    stamps[FILE_TOKEN_KEYS] = stamp_of(config->tokens.keys);
-}
-
-static void close_part(void *context, enum access_part part, const struct error *err)
-{
-    struct error *closed = context;
-
-    closed[part == ACCESS_GROUPS ? PART_ROLES : PART_TOKENS] = *err;
-}
-
-/* Its troubles come into closed[PART_ROLES] and closed[PART_TOKENS]. */
-static struct access *read_access(const struct config *config, struct error closed[PARTS])
-{
-    const struct access_rules rules = { config->access, config->access_count, &config->tokens };
-
-    closed[PART_ROLES] = closed[PART_TOKENS] = (struct error){ 0 };
-    return access_new(&rules, &(struct access_troubles){ close_part, closed });
-}
-
-static struct tls_identity *read_identity(const struct config *config, struct error *err)
-{
-    const struct config_listen *listen = &config->listen;
+    const struct config_listen *listen = &doors->config->listen;
     /* With a token a client needs no certificate. */
     const struct tls_files files = { listen->certificate, listen->key, listen->client_ca,
-                                     !config->tokens.issuer };
-    struct tls_identity *identity = tls_identity_read(&files, err);
+                                     !doors->config->tokens.issuer };
+    struct tls_identity *identity;
 
+    (void)file_stamps_changed(&doors->certificates.stamps);
+    identity = tls_identity_read(&files, err);
     if (!identity)
         error_context(err, "listen");
     return identity;
 }
 
+static int read_keys(struct doors *doors, struct error *err)
+{
+    (void)file_stamps_changed(&doors->keys.stamps);
+    if (access_read_keys(doors->access, doors->config->tokens.keys, err) < 0)
+        return -1;
+    if (doors->api)
+        api_restart_streams(doors->api);
+    return 0;
+}
+
+static int find_socket_group(const struct doors *doors, gid_t *ret_group, struct error *err)
+{
+    if (groups_number(doors->groups, doors->socket_group, ret_group, err) < 0)
+        return error_context(err, "socket_group");
+    return 0;
+}
+
 struct doors *doors_new(const struct config *config)
 {
     struct doors *doors = mem_new(sizeof *doors);
+    const struct access_rules rules = { config->access, config->access_count, &config->tokens };
+    const struct config_listen *listen = &config->listen;
+    struct error *closed = doors->closed;
+    gid_t group;
 
     doors->config = config;
-    look_at_files(config, doors->stamps); /* first: what changes meanwhile is read again */
-    doors->access = read_access(config, doors->closed);
-    if (config->listen.address)
-        doors->identity = read_identity(config, &doors->closed[PART_TLS]);
+    doors->certificates.stamps = (struct file_stamps){ .paths = { listen->certificate, listen->key,
+                                                                  listen->client_ca } };
+    doors->keys.stamps = (struct file_stamps){ .paths = { config->tokens.keys } };
+    doors->groups = groups_new();
+    if (config->socket_group) {
+        doors->socket_group = groups_add(doors->groups, config->socket_group);
+        (void)find_socket_group(doors, &group, &closed[PART_GROUP]);
+    }
+    doors->access = access_new(&rules, doors->groups);
+    (void)access_check_groups(doors->access, &closed[PART_ROLES]);
+    if (config->tokens.keys)
+        (void)read_keys(doors, &closed[PART_TOKENS]);
+    if (listen->address)
+        doors->identity = read_identity(doors, &closed[PART_TLS]);
     return doors;
 }
 
 /* The socket's group may open it. */
-static int give_socket(const struct config *config, struct error *err)
+static int give_socket(const struct doors *doors, struct error *err)
 {
+    const struct config *config = doors->config;
     gid_t group;
 
     if (!config->socket_group)
         return 0;
-    if (names_group(config->socket_group, &group, err) < 0)
-        return error_context(err, "socket_group");
+    if (find_socket_group(doors, &group, err) < 0)
+        return -1;
     if (chown(config->socket, (uid_t)-1, group) < 0 || chmod(config->socket, 0660) < 0)
         return error_errno(err, ERROR_DENIED,
                            "cannot give %s to the group %s: the service's user must be its member",
@@ -163,7 +154,7 @@ static int listen_for_remote(struct doors *doors, struct error *err)
     if (!doors->config->listen.address)
         return 0;
     if (!doors->identity)
-        doors->identity = read_identity(doors->config, err);
+        doors->identity = read_identity(doors, err);
     if (!doors->identity)
         return -1;
     if (!doors->remote)
@@ -184,51 +175,52 @@ static void try_part(struct doors *doors, enum part part, int result, const stru
     *closed = result == 0 ? (struct error){ 0 } : *err;
 }
 
-static void replace_access(struct doors *doors, struct access *access)
+static bool is_closed(const struct doors *doors, enum part part)
 {
-    access_set_source(access, doors->source);
-    api_use(doors->api, access);
-    access_free(doors->access);
-    doors->access = access;
+    return doors->closed[part].kind != ERROR_NONE;
 }
 
 static bool is_any_closed(const struct doors *doors)
 {
     for (int part = 0; part < PARTS; part++)
-        if (doors->closed[part].kind != ERROR_NONE)
+        if (is_closed(doors, (enum part)part))
             return true;
-    return doors->refused.kind != ERROR_NONE;
+    return doors->certificates.refused.kind != ERROR_NONE || doors->keys.refused.kind != ERROR_NONE;
+}
+
+/* What needs the numbers of groups; this asks no directory server. */
+static void mend_groups(void *context)
+{
+    struct doors *doors = context;
+    struct error err = { 0 };
+
+    if (is_closed(doors, PART_GROUP))
+        try_part(doors, PART_GROUP, give_socket(doors, &err), &err);
+    if (is_closed(doors, PART_ROLES))
+        try_part(doors, PART_ROLES, access_check_groups(doors->access, &err), &err);
 }
 
 /* Opens what is closed, as far as that is possible now. */
 static void mend(struct doors *doors)
 {
-    const struct error *closed = doors->closed;
     struct error err = { 0 };
 
-    if (closed[PART_GROUP].kind != ERROR_NONE)
-        try_part(doors, PART_GROUP, give_socket(doors->config, &err), &err);
-    if (closed[PART_METRICS].kind != ERROR_NONE)
+    mend_groups(doors);
+    if (is_closed(doors, PART_METRICS))
         try_part(doors, PART_METRICS, listen_for_metrics(doors, &err), &err);
-    if (closed[PART_TLS].kind != ERROR_NONE)
+    if (is_closed(doors, PART_TLS))
         try_part(doors, PART_TLS, listen_for_remote(doors, &err), &err);
-    if (closed[PART_ROLES].kind != ERROR_NONE || closed[PART_TOKENS].kind != ERROR_NONE) {
-        struct error now[PARTS] = { 0 };
-
-        replace_access(doors, read_access(doors->config, now));
-        try_part(doors, PART_ROLES, now[PART_ROLES].kind == ERROR_NONE ? 0 : -1, &now[PART_ROLES]);
-        try_part(doors, PART_TOKENS, now[PART_TOKENS].kind == ERROR_NONE ? 0 : -1,
-                 &now[PART_TOKENS]);
-    }
+    if (is_closed(doors, PART_TOKENS))
+        try_part(doors, PART_TOKENS, read_keys(doors, &err), &err);
 }
 
 static int renew_identity(struct doors *doors, struct error *err)
 {
-    struct tls_identity *next = doors->identity ? read_identity(doors->config, err) : NULL;
+    struct tls_identity *next = read_identity(doors, err);
     char end[WALL_TEXT_SIZE];
 
     if (!next)
-        return doors->identity ? -1 : 0;
+        return -1;
     if (doors->remote)
         http_server_renew(doors->remote, next);
     tls_identity_free(doors->identity);
@@ -238,39 +230,17 @@ static int renew_identity(struct doors *doors, struct error *err)
     return 0;
 }
 
-static int renew_keys(struct doors *doors, struct error *err)
-{
-    struct error now[PARTS] = { 0 };
-    owned(access) struct access *next = read_access(doors->config, now);
-
-    if (now[PART_TOKENS].kind != ERROR_NONE) {
-        *err = now[PART_TOKENS];
-        return -1;
-    }
-    if (now[PART_ROLES].kind == ERROR_NONE)
-        replace_access(doors, steal(&next));
-    return 0;
-}
-
 /* Reads files again that have changed.  Files that do not fit are not in use, and are read again
    until they do: they may be half written. */
-static void renew(struct doors *doors)
+static void renew(struct doors *doors, struct renewal *renewal,
+                  int (*read)(struct doors *doors, struct error *err))
 {
-    struct stamp stamps[FILES];
     struct error err = { 0 };
-    bool is_right = true;
-    bool has_changed[FILES];
 
-    look_at_files(doors->config, stamps);
-    for (int i = 0; i < FILES; i++)
-        has_changed[i] = !is_same(&stamps[i], &doors->stamps[i]);
-    if (has_changed[FILE_CERTIFICATE] || has_changed[FILE_KEY] || has_changed[FILE_CLIENT_CA])
-        is_right = renew_identity(doors, &err) == 0;
-    if (is_right && has_changed[FILE_TOKEN_KEYS])
-        is_right = renew_keys(doors, &err) == 0;
-    doors->refused = err;
-    if (is_right)
-        memcpy(doors->stamps, stamps, sizeof stamps);
+    if (!file_stamps_changed(&renewal->stamps) && renewal->refused.kind == ERROR_NONE)
+        return;
+    (void)read(doors, &err);
+    renewal->refused = err;
 }
 
 static void wait(struct doors *doors)
@@ -281,8 +251,8 @@ static void wait(struct doors *doors)
         return;
     }
     doors->wait_ms = doors->wait_ms == 0 ? RETRY_LEAST_MS : 2 * doors->wait_ms;
-    if (doors->wait_ms > RETRY_MOST_MS)
-        doors->wait_ms = RETRY_MOST_MS;
+    if (doors->wait_ms > LOOK_MS)
+        doors->wait_ms = LOOK_MS;
     timer_set(doors->timer, doors->wait_ms);
 }
 
@@ -291,7 +261,10 @@ static void on_timer(void *context)
     struct doors *doors = context;
 
     mend(doors);
-    renew(doors);
+    if (doors->identity)
+        renew(doors, &doors->certificates, renew_identity);
+    if (!is_closed(doors, PART_TOKENS))
+        renew(doors, &doors->keys, read_keys);
     wait(doors);
 }
 
@@ -338,6 +311,15 @@ static void look_at_keys(const struct doors *doors, struct health *health)
         text_format("the keys of tokens are those of %s: %s", wall_format(since, text), err.text));
 }
 
+static void look_at_renewal(const struct renewal *renewal, const char *what, struct health *health)
+{
+    const struct condition condition = { .kind = CONDITION_CERTIFICATE_REFUSED, .what = what };
+
+    if (renewal->refused.kind != ERROR_NONE)
+        health_add(health, &condition,
+                   text_format("changed files are not in use: %s", renewal->refused.text));
+}
+
 static void look(void *context, struct health *health)
 {
     const struct doors *doors = context;
@@ -350,12 +332,8 @@ static void look(void *context, struct health *health)
             health_add(health, &condition,
                        text_format("%s: %s", parts[part].consequence, doors->closed[part].text));
     }
-    if (doors->refused.kind != ERROR_NONE) {
-        const struct condition condition = { .kind = CONDITION_CERTIFICATE_REFUSED };
-
-        health_add(health, &condition,
-                   text_format("changed files are not in use: %s", doors->refused.text));
-    }
+    look_at_renewal(&doors->certificates, parts[PART_TLS].name, health);
+    look_at_renewal(&doors->keys, parts[PART_TOKENS].name, health);
     look_at_keys(doors, health);
     look_at_certificate(doors, health);
 }
@@ -422,10 +400,11 @@ int doors_open(struct doors *doors, struct world *world, struct service *service
     if (http_server_listen_unix(doors->server, config->socket, config->socket_group ? 0600 : 0660,
                                 err) < 0)
         return -1;
-    try_part(doors, PART_GROUP, give_socket(config, &why), &why);
+    try_part(doors, PART_GROUP, give_socket(doors, &why), &why);
     try_part(doors, PART_METRICS, listen_for_metrics(doors, &why), &why);
     try_part(doors, PART_TLS, listen_for_remote(doors, &why), &why);
     service_set_face(service, &(struct service_face){ look, describe, doors });
+    groups_retry(doors->groups, loop, mend_groups, doors);
     doors->timer = timer_new(loop, on_timer, doors);
     wait(doors);
     return 0;
@@ -455,6 +434,7 @@ void doors_close(struct doors *doors)
     if (doors->service)
         service_set_face(doors->service, &(struct service_face){ 0 });
     doors->service = NULL;
+    groups_stop(doors->groups);
     timer_free(steal(&doors->timer));
     api_end_streams(doors->api);
     http_server_free(steal(&doors->remote));
@@ -480,6 +460,7 @@ void doors_free(struct doors *doors)
     api_free(doors->api);
     tls_identity_free(doors->identity);
     access_free(doors->access);
+    groups_free(doors->groups);
     mem_free(doors);
 }
 

@@ -7,8 +7,9 @@
  * The unix socket must open.  Each other part may fail, for example because an address is not there
  * yet, a file is missing, or a directory server does not answer.  Then the service runs without
  * it, a condition says which part that is and why, and it is tried again: after 2 s, then after
- * twice the time, up to 5 minutes.  While all is open, the files of the certificate and the keys of
- * tokens are looked at every minute; what has changed is read again.
+ * twice the time, up to a minute; groups as broker/access/groups.h says.  The files of the
+ * certificate and those of the keys of tokens are looked at every minute at least; what has changed
+ * is read again.  No part is replaced by one that does not work.
  */
 #pragma once
 

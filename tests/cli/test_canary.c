@@ -170,7 +170,7 @@ static void scene_begin(struct scene *scene)
     scene->service = service_open(&scene->world, scene->config, &err);
     if (!scene->service)
         fail_msg("%s", err.text);
-    scene->access = access_new(&(struct access_rules){ 0 }, &(struct access_troubles){ 0 });
+    scene->access = access_new(&(struct access_rules){ 0 }, NULL);
     scene->api = api_new(scene->service, scene->access, scene->loop);
     scene->door = http_server_new(scene->loop, api_handle, scene->api);
     assert_int_equal(http_server_listen_unix(scene->door, scene->config->socket, 0600, &err), 0);

@@ -10,6 +10,9 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,14 +22,21 @@
 #define TLS_ANY "listen: {address: '127.0.0.1:0', certificate: server.pem, key: server.key}\n"
 #define TOKENS "tokens: {issuer: https://login.example.com, audience: sluice, keys: keys.json}\n"
 
+/* The keys of RFC 7515, A.3, and RFC 7517, A.1; and the token of the first, which is of no use but
+   says by its refusal whose keys are in use. */
+static const char other_key_set[] = "{\"keys\":[{\"kty\":\"EC\",\"crv\":\"P-256\",\"kid\":\"a\","
+                                    "\"x\":\"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4\","
+                                    "\"y\":\"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM\"}]}";
+static const char token[] =
+    "Bearer eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcG"
+    "xlLmNvbS9pc19yb290Ijp0cnVlfQ.DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSAp"
+    "mWQxfKTUJqPP3-Kg6NU1Q";
 static const char key_set[] = "{\"keys\":[{\"kty\":\"EC\",\"crv\":\"P-256\",\"kid\":\"a\","
                               "\"x\":\"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU\","
                               "\"y\":\"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0\"}]}";
 
 static int blocker = -1; /* holds the port */
 static int port;
-static bool has_group;
-static int group_code;
 static const char *where; /* the folder of the scene */
 
 static int no_user(uid_t uid, struct passwd *entry, char *buffer, size_t size,
@@ -40,15 +50,53 @@ static int no_user(uid_t uid, struct passwd *entry, char *buffer, size_t size,
     return 0;
 }
 
+/* Groups are asked for by the loop's thread, and beside it. */
+static struct {
+    pthread_t loop;
+    atomic_bool has_people;
+    atomic_int code;
+    atomic_bool is_hanging; /* beside the loop: until it is released */
+    sem_t release;
+    atomic_int asked_in_loop, asked_beside;
+} directory;
+
 static int find_group(const char *name, struct group *entry, char *buffer, size_t size,
                       struct group **found)
 {
     (void)buffer;
     (void)size;
-    assert_string_equal(name, "people");
+    if (pthread_equal(pthread_self(), directory.loop)) {
+        directory.asked_in_loop++;
+    } else {
+        directory.asked_beside++;
+        if (directory.is_hanging)
+            sem_wait(&directory.release);
+    }
     entry->gr_gid = getegid();
-    *found = has_group && group_code == 0 ? entry : NULL;
-    return group_code;
+    *found = NULL;
+    if (directory.has_people && directory.code == 0 && strcmp(name, "people") == 0)
+        *found = entry;
+    return directory.code;
+}
+
+static int begin_directory(void **state)
+{
+    static const struct names_source source = { no_user, find_group };
+
+    (void)state;
+    directory.loop = pthread_self();
+    directory.has_people = directory.is_hanging = false;
+    directory.code = 0;
+    directory.asked_in_loop = directory.asked_beside = 0;
+    names_set_source(&source);
+    return sem_init(&directory.release, 0, 0);
+}
+
+static int end_directory(void **state)
+{
+    (void)state;
+    names_set_source(NULL);
+    return sem_destroy(&directory.release);
 }
 
 static void write_identity(const char *folder)
@@ -117,14 +165,10 @@ static void with_keys(void)
     rename_file("kept.json", "keys.json");
 }
 
-static void with_group(void)
-{
-    has_group = true;
-}
-
 static void with_directory(void)
 {
-    group_code = 0;
+    directory.has_people = true;
+    directory.code = 0;
 }
 
 static const struct {
@@ -141,9 +185,9 @@ static const struct {
     { "socket_group: people\n", NULL, 0, "socket_group",
       "only root and the service's user may open the socket: socket_group: this machine has no "
       "group people",
-      with_group },
+      with_directory },
     { "access: {operator: {groups: people}}\n", NULL, 0, "access",
-      "access.operator.groups: this machine has no group people", with_group },
+      "access.operator.groups: this machine has no group people", with_directory },
     { "access: {operator: {groups: people}}\n", NULL, EIO, "access",
       "cannot find out now whether this machine has a group people", with_directory },
     { TLS TOKENS, without_keys, 0, "tokens", "no token is believed: tokens.keys: ", with_keys },
@@ -192,12 +236,48 @@ static void run_for(struct scene *scene, int64_t duration_ms)
         loop_run_until(scene->loop, loop_now(scene->loop) + 1);
 }
 
+/* Lets the loop run for so long, until that many questions have been asked beside it. */
+static void await_question(struct scene *scene, int64_t later_ms, int count)
+{
+    loop_skip(scene->loop, later_ms);
+    for (int i = 0; i < 500 && directory.asked_beside < count; i++)
+        loop_run_until(scene->loop, loop_now(scene->loop) + 5);
+    assert_int_equal(directory.asked_beside, count);
+}
+
+/* After so long, until the condition of that kind says so (NULL: does not hold). */
+static void await_sentence(struct scene *scene, int64_t later_ms, const char *id, const char *says)
+{
+    loop_skip(scene->loop, later_ms);
+    for (int i = 0; i < 500; i++) {
+        owned(chars) char *text = sentence_of(scene, id, NULL);
+
+        if (says ? strstr(text, says) != NULL : text[0] == '\0')
+            return;
+        loop_run_until(scene->loop, loop_now(scene->loop) + 5);
+    }
+    expect_sentence(scene, id, NULL, says);
+}
+
+/* A directory fails in another way then, so that its answer is seen. */
+static void fail_again(struct scene *scene, size_t row)
+{
+    bool is_group = rows[row].mend == with_directory;
+
+    directory.has_people = false;
+    directory.code = directory.code == 0 ? EIO : 0;
+    if (is_group)
+        await_sentence(scene, 2 * SECOND_MS, "door_closed",
+                       directory.code == 0 ? "this machine has no group people"
+                                           : "whether this machine has a group people");
+    else
+        run_for(scene, 2 * SECOND_MS);
+    expect_sentence(scene, "door_closed", rows[row].what, is_group ? "group" : rows[row].says);
+}
+
 static void a_door_that_cannot_be_opened_is_tried_again(void **state)
 {
-    static const struct names_source source = { no_user, find_group };
-
     (void)state;
-    names_set_source(&source);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         owned(chars) char *settings = NULL;
         bool needs_port = rows[i].mend == give_port;
@@ -206,21 +286,18 @@ static void a_door_that_cannot_be_opened_is_tried_again(void **state)
         port = 0;
         if (needs_port)
             take_port();
-        has_group = rows[i].group_code != 0;
-        group_code = rows[i].group_code;
+        directory.has_people = rows[i].group_code != 0;
+        directory.code = rows[i].group_code;
         settings = settings_with(rows[i].settings, port);
         scene_begin_with(&scene, settings, rows[i].prepare);
         expect_sentence(&scene, "door_closed", rows[i].what, rows[i].says);
-        run_for(&scene, 2 * SECOND_MS); /* tried again in vain */
-        expect_sentence(&scene, "door_closed", rows[i].what, rows[i].says);
+        fail_again(&scene, i);
         rows[i].mend();
-        run_for(&scene, 4 * SECOND_MS);
-        expect_sentence(&scene, "door_closed", NULL, NULL);
+        await_sentence(&scene, 4 * SECOND_MS, "door_closed", NULL);
         if (strstr(settings, "listen"))
             assert_int_not_equal(doors_tls_port(scene.doors), 0);
         scene_end(&scene);
     }
-    names_set_source(NULL);
 }
 
 static mode_t mode_of(const struct scene *scene)
@@ -234,23 +311,66 @@ static mode_t mode_of(const struct scene *scene)
 /* While the group is not known, no other group may open it. */
 static void a_socket_without_its_group_is_closed(void **state)
 {
-    static const struct names_source source = { no_user, find_group };
     struct scene scene;
     struct error err = { 0 };
 
     (void)state;
-    names_set_source(&source);
-    has_group = false;
-    group_code = 0;
     scene_begin(&scene, "socket_group: people\n");
     doors_close(scene.doors);
     assert_int_equal(doors_open(scene.doors, &scene.world, scene.service, &err), 0);
     assert_int_equal(mode_of(&scene), 0600);
-    has_group = true;
-    run_for(&scene, 10 * SECOND_MS);
+    directory.has_people = true;
+    await_sentence(&scene, 10 * SECOND_MS, "door_closed", NULL);
     assert_int_equal(mode_of(&scene), 0660);
     scene_end(&scene);
-    names_set_source(NULL);
+}
+
+/* LDAP behind a firewall that drops: the loop must turn, or systemd ends the service. */
+static void a_directory_that_hangs_stops_nothing(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    directory.code = EIO;
+    scene_begin(&scene,
+                "socket_group: people\n"
+                "access: {operator: {groups: 'people, staff'}, viewer: {groups: people}}\n");
+    directory.asked_in_loop = 0;
+    directory.is_hanging = true;
+    await_question(&scene, 2 * SECOND_MS, 1);
+    for (int i = 0; i < 5; i++)
+        run_for(&scene, 5 * MINUTE_MS);
+    assert_int_equal(directory.asked_beside, 1);
+    expect_sentence(&scene, "door_closed", "access", "whether this machine has a group people");
+    with_directory();
+    directory.is_hanging = false;
+    sem_post(&directory.release);
+    await_sentence(&scene, 0, "door_closed", "has no group staff"); /* asked for at once */
+    expect_sentence(&scene, "door_closed", "socket_group", NULL);
+    assert_int_equal(mode_of(&scene), 0660);
+    assert_int_equal(directory.asked_in_loop, 0);
+    scene_end(&scene);
+}
+
+/* The questions for one that does not exist become few; a group that was found is not asked for. */
+static void only_a_missing_group_is_asked_for(void **state)
+{
+    static const int64_t waits_s[] = { 2, 4, 8, 16, 32, 64, 128, 256, 300, 300 };
+    struct scene scene;
+
+    (void)state;
+    directory.has_people = true;
+    scene_begin(&scene, "access: {operator: {groups: 'people, typo'}}\n");
+    for (size_t i = 0; i < COUNT_OF(waits_s); i++) {
+        directory.code = i % 2 == 0 ? EIO : 0;
+        run_for(&scene, waits_s[i] * SECOND_MS - 1000);
+        assert_int_equal(directory.asked_beside, (int)i);
+        await_sentence(&scene, 1000, "door_closed",
+                       i % 2 == 0 ? "whether this machine has a group typo" : "no group typo");
+        assert_int_equal(directory.asked_beside, (int)i + 1);
+    }
+    assert_int_equal(directory.asked_in_loop, 2);
+    scene_end(&scene);
 }
 
 /* A reload that would close a door is refused; what is closed already stops no reload. */
@@ -396,25 +516,138 @@ static void tokens_need_one_place_for_their_keys(void **state)
     }
 }
 
+struct reply {
+    struct loop *loop;
+    char *body;
+};
+
+static void keep_reply(void *context, const struct http_answer *answer, const struct error *err)
+{
+    struct reply *reply = context;
+
+    reply->body = mem_copy_chars(answer ? answer->body : err->text);
+    loop_stop(reply->loop);
+}
+
+/* What the service says to the token. */
+static void expect_refusal(struct scene *scene, const char *says)
+{
+    const struct http_header header = { "Authorization", token };
+    struct reply reply = { .loop = scene->loop };
+    owned(chars) char *url = text_format("https://127.0.0.1:%d/v1/version",
+                                         doors_tls_port(scene->doors));
+    owned(chars) char *path = text_format("%s/server.pem", where);
+    owned(text) struct text *authority = test_file_read(path);
+    const struct http_tls tls = { .ca_pem = authority->chars };
+
+    http_send(scene->http,
+              &(struct http_request){ .url = url,
+                                      .tls = &tls,
+                                      .headers = &header,
+                                      .header_count = 1,
+                                      .timeout_ms = MINUTE_MS },
+              keep_reply, &reply);
+    while (!reply.body)
+        loop_run(scene->loop);
+    if (!strstr(reply.body, says))
+        fail_msg("\"%s\" is not \"%s\"", reply.body, says);
+    mem_free(reply.body);
+}
+
+static const char known[] = "of another issuer";
+static const char unknown[] = "no key of the issuer has signed";
+
+/* What fails for one part takes nothing from another: each row is a trouble at the moment at which
+   the keys change. */
+static void keys_change_whatever_else_is_wrong(void **state)
+{
+    static const struct {
+        const char *settings;
+        int group_code;
+        bool is_certificate_wrong;
+    } others[] = {
+        { "", 0, false },
+        { "access: {operator: {groups: people}}\n", EIO, false },
+        { "access: {operator: {groups: 'people, typo'}}\n", 0, false },
+        { "", 0, true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        owned(chars) char *settings = text_format(TLS_ANY TOKENS "%s", others[i].settings);
+        struct scene scene;
+
+        with_directory();
+        scene_begin_with(&scene, settings, prepare);
+        expect_refusal(&scene, known);
+        directory.code = others[i].group_code;
+        if (others[i].is_certificate_wrong)
+            mem_free(test_folder_write(where, "server.key", "half"));
+        mem_free(test_folder_write(where, "keys.json", other_key_set));
+        run_for(&scene, MINUTE_MS);
+        expect_refusal(&scene, unknown);
+        run_for(&scene, 10 * MINUTE_MS);
+        mem_free(test_folder_write(where, "keys.json", "{"));
+        run_for(&scene, MINUTE_MS); /* within a minute, whatever else is tried again */
+        expect_refusal(&scene, unknown);
+        expect_sentence(&scene, "certificate_refused", "tokens", "tokens.keys");
+        expect_sentence(&scene, "certificate_refused", "listen",
+                        others[i].is_certificate_wrong ? "server.key" : NULL);
+        expect_sentence(&scene, "door_closed", "tokens", NULL);
+        mem_free(test_folder_write(where, "keys.json", key_set));
+        run_for(&scene, MINUTE_MS);
+        expect_refusal(&scene, known);
+        expect_sentence(&scene, "certificate_refused", "tokens", NULL);
+        scene_end(&scene);
+    }
+}
+
+/* Keys that are missing are read again; the groups keep their numbers meanwhile. */
+static void a_retry_takes_no_role_from_a_group(void **state)
+{
+    owned(chars) char *settings = text_format(TLS_ANY TOKENS
+                                              "access: {operator: {groups: people}}\n");
+    struct scene scene;
+
+    (void)state;
+    directory.has_people = true;
+    scene_begin_with(&scene, settings, without_keys);
+    directory.code = EIO;
+    run_for(&scene, 2 * SECOND_MS);
+    expect_sentence(&scene, "door_closed", "tokens", "no token is believed");
+    expect_sentence(&scene, "door_closed", "access", NULL);
+    with_keys();
+    run_for(&scene, MINUTE_MS);
+    expect_sentence(&scene, "door_closed", NULL, NULL);
+    expect_refusal(&scene, known);
+    scene_end(&scene);
+}
+
+/* Keys that cannot be read make no news of the certificate. */
+static void a_certificate_is_renewed_once(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    scene_begin_with(&scene, TLS_ANY TOKENS, prepare);
+    renewed_count = 0;
+    log_setup(LOG_INFO, LOG_FORM_TEXT);
+    log_set_sink(hear, NULL);
+    write_identity(where);
+    mem_free(test_folder_write(where, "keys.json", "{"));
+    for (int i = 0; i < 5; i++)
+        run_for(&scene, MINUTE_MS);
+    assert_int_equal(renewed_count, 1);
+    log_set_sink(NULL, NULL);
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    scene_end(&scene);
+}
+
 static void answer_keys(void *context, struct http_call *call)
 {
     (void)context;
     http_call_answer(
         call, &(struct http_reply){ .status = 200, .body = key_set, .body_size = strlen(key_set) });
-}
-
-/* After so long, until the condition of that kind says so (NULL: does not hold). */
-static void await_sentence(struct scene *scene, int64_t later_ms, const char *id, const char *says)
-{
-    loop_skip(scene->loop, later_ms);
-    for (int i = 0; i < 500; i++) {
-        owned(chars) char *text = sentence_of(scene, id, NULL);
-
-        if (says ? strstr(text, says) != NULL : text[0] == '\0')
-            return;
-        loop_run_until(scene->loop, loop_now(scene->loop) + 5);
-    }
-    expect_sentence(scene, id, NULL, says);
 }
 
 static void an_issuer_that_does_not_answer_is_told(void **state)
@@ -441,17 +674,24 @@ static void an_issuer_that_does_not_answer_is_told(void **state)
     scene_end(&scene);
 }
 
+#define CASE(test) cmocka_unit_test_setup_teardown(test, begin_directory, end_directory)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_door_that_cannot_be_opened_is_tried_again),
-        cmocka_unit_test(a_socket_without_its_group_is_closed),
-        cmocka_unit_test(a_reload_closes_no_door),
-        cmocka_unit_test(a_certificate_that_ends_is_told),
-        cmocka_unit_test(a_renewed_certificate_is_read_by_itself),
-        cmocka_unit_test(a_changed_key_set_is_read_by_itself),
-        cmocka_unit_test(an_issuer_that_does_not_answer_is_told),
-        cmocka_unit_test(tokens_need_one_place_for_their_keys),
+        CASE(a_door_that_cannot_be_opened_is_tried_again),
+        CASE(a_socket_without_its_group_is_closed),
+        CASE(a_directory_that_hangs_stops_nothing),
+        CASE(only_a_missing_group_is_asked_for),
+        CASE(a_reload_closes_no_door),
+        CASE(a_certificate_that_ends_is_told),
+        CASE(a_renewed_certificate_is_read_by_itself),
+        CASE(a_changed_key_set_is_read_by_itself),
+        CASE(keys_change_whatever_else_is_wrong),
+        CASE(a_retry_takes_no_role_from_a_group),
+        CASE(a_certificate_is_renewed_once),
+        CASE(an_issuer_that_does_not_answer_is_told),
+        CASE(tokens_need_one_place_for_their_keys),
     };
 
     mem_setup();

@@ -6,6 +6,7 @@
  * done carries the person's name.
  */
 #include "broker/access/access.h"
+#include "broker/access/groups.h"
 #include "broker/access/names.h"
 #include "broker/api/routes.h"
 #include "tests/cli/door_scene.h"
@@ -348,12 +349,6 @@ static void root_is_named_with_its_login(void **state)
     scene_end(&scene);
 }
 
-static void keep_trouble(void *context, enum access_part part, const struct error *err)
-{
-    assert_int_equal(part, ACCESS_GROUPS);
-    *(struct error *)context = *err;
-}
-
 /* Its members have no role by it. */
 static void an_unknown_group_is_told(void **state)
 {
@@ -361,11 +356,11 @@ static void an_unknown_group_is_told(void **state)
                                 .groups = (char[]){ "no-such-group" } };
     const struct access_rules rules = { .items = &rule, .count = 1 };
     struct error err = { 0 };
-    owned(access) struct access *access = access_new(
-        &rules, &(struct access_troubles){ keep_trouble, &err });
+    owned(groups) struct groups *groups = groups_new();
+    owned(access) struct access *access = access_new(&rules, groups);
 
     (void)state;
-    assert_non_null(access);
+    assert_int_equal(access_check_groups(access, &err), -1);
     assert_int_equal(err.kind, ERROR_INVALID);
     assert_string_equal(err.text,
                         "access.operator.groups: this machine has no group no-such-group");

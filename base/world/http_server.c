@@ -37,6 +37,7 @@ enum {
     PAUSE_MS = 2 * SECOND_MS,
     HEADERS_SIZE = 32768,
     BODY_SIZE = 1 << 20,
+    AHEAD_SIZE = 1 << 16, /* what a client may send while it is answered */
 };
 
 struct call_list *server_calls(struct http_server *server)
@@ -272,7 +273,9 @@ static void on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *inf
 {
     struct connection *connection = context;
 
-    (void)buffer;
+    /* evhttp reads on and takes nothing out meanwhile; a stream has no end. */
+    if (connection->call && evbuffer_get_length(buffer) > AHEAD_SIZE)
+        server_doom(connection);
     if (!connection->is_idle || !info->n_added)
         return;
     connection->is_idle = false;

@@ -47,6 +47,11 @@ bool course_is_due(const struct course *course, int64_t now_ms)
     return !last || now_ms - last->at_ms >= COURSE_STEP_MS;
 }
 
+bool course_has_looks(const struct course *course)
+{
+    return course->count > 0;
+}
+
 void course_add(struct course *course, int64_t now_ms, const struct course_point *points)
 {
     struct look *look = &course->looks[course->count++ % COURSE_LOOKS];

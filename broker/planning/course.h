@@ -30,6 +30,9 @@ void course_free(struct course *course);
 /* Whether the next look is due at loop time now_ms. */
 bool course_is_due(const struct course *course, int64_t now_ms);
 
+/* Whether there was a look. */
+bool course_has_looks(const struct course *course);
+
 /* Adds a look: a point for each cluster, which are copied.  The oldest look may be forgotten. */
 void course_add(struct course *course, int64_t now_ms, const struct course_point *points);
 

@@ -185,7 +185,8 @@ void story_look(struct service *service)
         points[i] = look_at(service, &present, &config->clusters[i]);
         is_any_known |= points[i].ready >= 0;
     }
-    if (is_any_known) /* before the first lists there is nothing to note */
+    /* Before the first lists there is nothing to note; after them, what is not seen is a gap. */
+    if (is_any_known || course_has_looks(service->course))
         course_add(service->course, now_ms, points);
     mem_free(points);
 }

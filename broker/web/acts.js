@@ -132,10 +132,10 @@ export function openReclaim(cluster) {
       const wish = order(), text = JSON.stringify(wish);
       if (offered === null) {
         say(told, offerText(await send("/v1/reclaim", { ...wish, is_dry_run: true })));
-        offered = text;
         for (const input of [nodes, span_s, reason]) input.disabled = true;
         nameField(confirm, cluster).focus();
         say(go, "Reclaim");
+        offered = text; // last: nothing is ordered before the name can be asked for
         return;
       }
       await send("/v1/reclaim", { ...wish, is_dry_run: false });

@@ -4,6 +4,7 @@
  * are no cookies, so a page of another site cannot act in its user's name. */
 
 const KEY = "sluice-token";
+const PATIENCE_MS = 20000; /* a dry run may take five seconds */
 const SILENT_MS = 40000; /* the service says something every 15 s */
 
 export class Refusal extends Error {
@@ -27,24 +28,27 @@ function headers(more) {
   return token ? { ...more, Authorization: `Bearer ${token}` } : { ...more };
 }
 
+/* A question that hangs must not keep the page from asking again. */
+const patience = () => AbortSignal.timeout(PATIENCE_MS);
+
 async function refuse(response) {
   const body = await response.json().catch(() => null);
   throw new Refusal(response.status, body?.error);
 }
 
 export async function ask(path) {
-  const response = await fetch(path, { headers: headers(), cache: "no-store" });
+  const response = await fetch(path, { headers: headers(), cache: "no-store", signal: patience() });
   return response.ok ? response.json() : refuse(response);
 }
 
 /* The text of an answer, for measuring what an update costs. */
 export async function askText(path) {
-  const response = await fetch(path, { headers: headers(), cache: "no-store" });
+  const response = await fetch(path, { headers: headers(), cache: "no-store", signal: patience() });
   return response.ok ? response.text() : refuse(response);
 }
 
 export async function askBlob(path) {
-  const response = await fetch(path, { headers: headers(), cache: "no-store" });
+  const response = await fetch(path, { headers: headers(), cache: "no-store", signal: patience() });
   return response.ok ? response.blob() : refuse(response);
 }
 
@@ -54,6 +58,7 @@ export async function send(path, body) {
     headers: headers({ "Content-Type": "application/json" }),
     body: JSON.stringify(body),
     cache: "no-store",
+    signal: patience(),
   });
   return response.ok ? response.json() : refuse(response);
 }

@@ -47,6 +47,15 @@ const conditions = new List(
     say(more, `${row.advice}. Affects ${row.affects}. Since ${when(row.since)}.`);
   });
 
+/* Nothing is green that is not known: also in the title, which is all that a hidden tab shows. */
+export function showUnknown() {
+  mark(find("headline"), "headline note");
+  say(find("word"), "UNKNOWN");
+  say(find("sentence"), "the service does not answer; what is shown is old");
+  say(find("advice"), "");
+  document.title = "UNKNOWN: sluice";
+}
+
 export function showHead(status) {
   const head = headline(status);
   mark(find("headline"), `headline ${head.severity}`);

@@ -8,7 +8,7 @@ import { setUpClusters, showClusters } from "/page/clusters.js";
 import { setUpDay, showDay } from "/page/day.js";
 import { setUpDepartures, showDepartures } from "/page/departures.js";
 import { find, say } from "/page/dom.js";
-import { showHead } from "/page/head.js";
+import { showHead, showUnknown } from "/page/head.js";
 import { setUpPlan } from "/page/plan.js";
 import { readEvents, readLeads, setUpStory } from "/page/story.js";
 import { setUpTransfers, showTransfers } from "/page/transfers.js";
@@ -43,6 +43,7 @@ function fail(error) {
   if (error instanceof Refusal && error.status === 401) openToken(hasToken() ? error.message : "");
   sayLink(error instanceof Refusal ? error.message : "no answer: what is shown is old");
   find("link").classList.add("wrong");
+  showUnknown();
 }
 
 /* What an update costs is kept where a browser's tools show it. */
@@ -146,7 +147,11 @@ setUpStory();
 setUpActs(again);
 find("sign").hidden = location.protocol !== "https:";
 find("sign").addEventListener("click", () => openToken(""));
-document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
+/* A hidden tab looks no more, so its title says nothing. */
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) document.title = "sluice";
+  else refresh();
+});
 setInterval(refresh, QUIET_MS);
 await readPerson();
 refresh();

@@ -435,6 +435,30 @@ static void a_slow_reader_is_noticed(void **state)
     assert_int_equal(fixture->closed_count, 1);
 }
 
+/* No handler reads what a client sends on a stream: it must not fill the memory. */
+static void who_sends_on_a_stream_is_cut_off(void **state)
+{
+    struct http_fixture *fixture = *state;
+    int fd = fixture_connect_unix(fixture);
+    static char piece[1 << 16];
+    ssize_t sent = 0, written = 0;
+
+    stream_count = 0;
+    fixture->handler = begin_stream;
+    write_all(fd, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    fixture_run_for(fixture, 50);
+    assert_int_equal(stream_count, 1);
+    memset(piece, 'x', sizeof piece);
+    for (int i = 0; i < 400 && fixture->closed_count == 0; i++) {
+        written = send(fd, piece, sizeof piece, MSG_DONTWAIT | MSG_NOSIGNAL);
+        sent += written > 0 ? written : 0;
+        fixture_run_for(fixture, 5);
+    }
+    assert_int_equal(fixture->closed_count, 1);
+    assert_in_range(sent, 1, 4 << 20);
+    close(fd);
+}
+
 static void answer_much(void *context, struct http_call *call)
 {
     static char body[16 << 20];
@@ -560,6 +584,7 @@ int main(void)
         SERVER_TEST(a_lack_of_descriptors_pauses_accepting),
         SERVER_TEST(a_dropped_call_has_an_unknown_outcome),
         SERVER_TEST(a_slow_reader_is_noticed),
+        SERVER_TEST(who_sends_on_a_stream_is_cut_off),
         SERVER_TEST(an_answer_that_is_taken_too_slowly_is_cut_off),
         SERVER_TEST(many_streams_share_the_loop),
         SERVER_TEST(a_call_outlives_its_client),

@@ -5,6 +5,7 @@
  * and IAM say of the keys.  The first byte is the status.
  */
 #include "base/input/xml.h"
+#include "base/text.h"
 #include "providers/aws/aws.h"
 #include "providers/aws/aws_errors.h"
 #include "providers/aws/aws_group.h"
@@ -47,6 +48,7 @@ static void read_group(const struct xml_element *answer)
 
 static void read_others(const struct xml_element *answer)
 {
+    owned(aws_group) struct aws_group group = { 0 };
     struct instance machine;
     struct wall_time ends;
     struct error trouble, err = { 0 };
@@ -65,7 +67,8 @@ static void read_others(const struct xml_element *answer)
         break;
     }
     err = (struct error){ 0 };
-    if (aws_reservation_ends(answer, "cr-1", &ends, &err) < 0)
+    text_copy(array_add(&group.reservations)->id, AWS_RESERVATION_SIZE, "cr-1");
+    if (aws_reservations_end(answer, &group, &ends, &err) < 0)
         fuzz_expect_error(&err);
 }
 

@@ -26,7 +26,7 @@ struct target {
 
 /* How far ahead a plan looks for growth. */
 struct reach {
-    int64_t notice_ms;
+    int64_t notice_ms;  /* from the plan to the cordon */
     int64_t wave_ms;    /* until the last node of a wave is ready */
     int64_t wave_nodes; /* that may move at once, at least 1 */
 };

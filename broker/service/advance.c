@@ -7,16 +7,10 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
+#include "broker/transfer/notice.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-enum {
-    /* Time for a production pool's replicas to be gone before its nodes are closed. */
-    PRODUCTION_NOTICE_MS = 2 * MINUTE_MS,
-    /* Time for the announcement to reach its node: the notice counts from there. */
-    ANNOUNCE_MS = 15 * SECOND_MS,
-};
 
 /* What of a plan may begin now. */
 struct permits {
@@ -121,7 +115,7 @@ static struct transfer *new_transfer(struct service *service, const struct plan_
 {
     struct transfer *transfer = transfer_new();
     struct wall_time now = loop_wall(service->world->loop);
-    bool is_research = wish->source->cluster->role == ROLE_RESEARCH;
+    enum cluster_role role = wish->source->cluster->role;
     char hex[11];
 
     require(wish->source->reservation == wish->target->reservation);
@@ -140,12 +134,10 @@ static struct transfer *new_transfer(struct service *service, const struct plan_
     transfer->due = wish->due;
     transfer->departure = now;
     if (!wish->is_emergency)
-        transfer->departure = wall_whole_second(
-            now.ms +
-            (is_research ? service->config->drain.notice_ms + ANNOUNCE_MS : PRODUCTION_NOTICE_MS));
+        transfer->departure = wall_whole_second(now.ms + notice_ahead_ms(service->config, role));
     text_copy(transfer->reason, sizeof transfer->reason,
-              wish->is_emergency ? "reclaim"
-              : is_research      ? "production needs it"
+              wish->is_emergency      ? "reclaim"
+              : role == ROLE_RESEARCH ? "production needs it"
               : has_names(service, wish->source) && wish->node->named == 0
                   ? "production can spare it; those that the plan named cannot go or have gone"
                   : "production can spare it");

@@ -9,6 +9,7 @@
 #include "base/input/json.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
+#include "broker/transfer/notice.h"
 
 #include <stdlib.h>
 
@@ -132,7 +133,7 @@ static void play(struct board *board, struct survey *survey, const struct plan *
             .source = transfer->source,
             .target = transfer->target,
             .node = transfer->node->facts.name,
-            .leaves = { at.ms + config->drain.notice_ms },
+            .leaves = wall_whole_second(at.ms + notice_ahead_ms(config, ROLE_RESEARCH)),
             .certainty = "planned",
             .due = transfer->due,
             .held = "",

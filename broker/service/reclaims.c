@@ -244,7 +244,7 @@ static struct wall_time promise_of(const struct service *service,
                                    const struct config_cluster *cluster)
 {
     return wall_whole_second(loop_wall(service->world->loop).ms +
-                             survey_lead_ms(service, cluster, 95));
+                             runner_lead_ms(service->runner, cluster, 95));
 }
 
 /* One order: a record for each portion, all or none. */
@@ -311,7 +311,8 @@ static json_t *describe_lead(const struct service *service, const struct config_
 {
     if (json_array_size(blocked) > 0)
         return json_null();
-    return json_integer((json_int_t)(survey_lead_ms(service, cluster, percentile) / SECOND_MS));
+    return json_integer(
+        (json_int_t)(runner_lead_ms(service->runner, cluster, percentile) / SECOND_MS));
 }
 
 /* The pools that are not known when the reclaim is accepted: those of the cluster's

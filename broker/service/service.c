@@ -396,5 +396,5 @@ json_t *service_plan(struct service *service, const json_t *schedules, struct er
         describe_lacks(&survey->input, plan), "bill", bill_describe(&survey->input, plan, BILL_ALL),
         "overrides", describe_overrides(service), "withdrawn_transfers", (int)plan->withdrawn.count,
         "reach_s", (json_int_t)(next_reach_ms(service, book, now) / SECOND_MS), "lead_p95_s",
-        (json_int_t)(survey_lead_ms(service, NULL, 95) / SECOND_MS));
+        (json_int_t)(runner_lead_ms(service->runner, NULL, 95) / SECOND_MS));
 }

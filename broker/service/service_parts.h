@@ -108,14 +108,10 @@ void survey_weigh(const struct service *service, struct survey *survey);
 void survey_free(struct survey *survey);
 
 /* The schedules of the book as of now.  Growth of the cluster (NULL: of the slowest production
-   cluster) reaches ahead by the notice and the lead time of each wave of a move. */
+   cluster) reaches ahead by the time from the plan to the cordon, and the lead time of each wave of
+   a move. */
 struct horizon survey_horizon(const struct service *service, const struct map *book,
                               const struct config_cluster *cluster);
-
-/* How long one node takes to the cluster's pools (NULL: to any production pool), by the slowest
- * lead key. */
-int64_t survey_lead_ms(const struct service *service, const struct config_cluster *cluster,
-                       double percentile);
 
 /* How long capacity must last for a move of one wave to the cluster (NULL: to the slowest
    production cluster) to pay off: the time that the move takes, and as much again.  A reclaim gives

@@ -352,17 +352,17 @@ json_t *service_status(struct service *service)
     for (size_t i = 0; i < config->cluster_count; i++)
         json_array_append_new(clusters,
                               describe_cluster(service, survey, &config->clusters[i], health));
-    status = json_make("{ss so ss ss so ss so so so so so sI sI sb}", "kind", "status", "at",
-                       json_wall(now), "local", local_text(service, now, local, sizeof local),
-                       "window", window_at(config->windows, now)->name, "window_until",
-                       json_wall(change), "next_window",
-                       change.ms == 0 ? "" : window_at(config->windows, change)->name, "clusters",
-                       clusters, "reservations", describe_reservations(service, survey),
-                       "workloads", scaler_describe(service->scaler), "overrides",
-                       holds_describe(service), "warnings", conditions_texts(health), "lead_p50_s",
-                       (json_int_t)(survey_lead_ms(service, NULL, 50) / SECOND_MS), "lead_p95_s",
-                       (json_int_t)(survey_lead_ms(service, NULL, 95) / SECOND_MS),
-                       "is_lead_learned", (int)is_lead_learned(service));
+    status = json_make(
+        "{ss so ss ss so ss so so so so so sI sI sb}", "kind", "status", "at", json_wall(now),
+        "local", local_text(service, now, local, sizeof local), "window",
+        window_at(config->windows, now)->name, "window_until", json_wall(change), "next_window",
+        change.ms == 0 ? "" : window_at(config->windows, change)->name, "clusters", clusters,
+        "reservations", describe_reservations(service, survey), "workloads",
+        scaler_describe(service->scaler), "overrides", holds_describe(service), "warnings",
+        conditions_texts(health), "lead_p50_s",
+        (json_int_t)(runner_lead_ms(service->runner, NULL, 50) / SECOND_MS), "lead_p95_s",
+        (json_int_t)(runner_lead_ms(service->runner, NULL, 95) / SECOND_MS), "is_lead_learned",
+        (int)is_lead_learned(service));
     json_object_set_new(status, "health", health);
     json_object_set_new(status, "pools", describe_pools(service, survey));
     json_object_set_new(status, "quotas", quotas_describe(service->quotas));

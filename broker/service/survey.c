@@ -7,24 +7,19 @@
 #include "base/text.h"
 #include "broker/service/service_parts.h"
 #include "broker/transfer/meeting.h"
+#include "broker/transfer/notice.h"
 
-int64_t survey_lead_ms(const struct service *service, const struct config_cluster *cluster,
-                       double percentile)
+/* A transfer begins in the turn after the one that could have wanted it, and its node is cordoned
+   some seconds after the notice is over. */
+enum { BEGIN_MS = 15 * SECOND_MS };
+
+/* From the plan that wants a transfer to the cordon, whichever pool gives the node. */
+static int64_t longest_notice_ms(const struct config *config)
 {
-    int64_t longest_ms = 0;
+    int64_t of_research_ms = notice_ahead_ms(config, ROLE_RESEARCH);
+    int64_t of_production_ms = notice_ahead_ms(config, ROLE_PRODUCTION);
 
-    for (size_t i = 0; i < service->config->pool_count; i++) {
-        const struct config_pool *pool = &service->config->pools[i];
-        int64_t lead_ms;
-
-        if (cluster ? pool->cluster != cluster : pool->cluster->role != ROLE_PRODUCTION)
-            continue;
-        lead_ms = leads_quantile(lead_book_of(service->runner->leads, pool), percentile, 0);
-        if (lead_ms > longest_ms)
-            longest_ms = lead_ms;
-    }
-    require(longest_ms >= 0);
-    return longest_ms;
+    return (of_research_ms > of_production_ms ? of_research_ms : of_production_ms) + BEGIN_MS;
 }
 
 /* The most nodes that may move at once: departures from research have caps by cluster, too. */
@@ -44,7 +39,7 @@ static int64_t wave_nodes(const struct config *config)
 static struct reach reach_to(const struct service *service, const struct config_cluster *cluster)
 {
     const struct config *config = service->config;
-    struct reach reach = { config->drain.notice_ms, 0, wave_nodes(config) };
+    struct reach reach = { longest_notice_ms(config), 0, wave_nodes(config) };
 
     for (size_t i = 0; i < config->pool_count; i++) {
         const struct config_pool *pool = &config->pools[i];

@@ -54,3 +54,22 @@ int64_t runner_wave_ms(const struct runner *runner, const struct config_pool *po
             lead_series_add(&leads.whole, runner_now(runner).ms - transfer->cordoned.ms, true);
     return leads_wave(&leads, nodes);
 }
+
+int64_t runner_lead_ms(const struct runner *runner, const struct config_cluster *cluster,
+                       double percentile)
+{
+    int64_t longest_ms = 0;
+
+    for (size_t i = 0; i < runner->config->pool_count; i++) {
+        const struct config_pool *pool = &runner->config->pools[i];
+        int64_t lead_ms;
+
+        if (cluster ? pool->cluster != cluster : pool->cluster->role != ROLE_PRODUCTION)
+            continue;
+        lead_ms = leads_quantile(lead_book_of(runner->leads, pool), percentile, 0);
+        if (lead_ms > longest_ms)
+            longest_ms = lead_ms;
+    }
+    require(longest_ms >= 0);
+    return longest_ms;
+}

@@ -12,6 +12,13 @@
 #include "broker/transfer/runner.h"
 #include "broker/transfer/side.h"
 
+enum {
+    /* Time for a production pool's replicas to be gone before its nodes are closed. */
+    PRODUCTION_NOTICE_MS = 2 * MINUTE_MS,
+    /* Time for the announcement to reach its node: the notice counts from there. */
+    ANNOUNCE_MS = 15 * SECOND_MS,
+};
+
 static const char record_kind[] = "notice";
 static const char record_id[] = "counts";
 
@@ -26,6 +33,11 @@ static int load(void *context, const char *id, uint64_t rev, const json_t *value
         return -1;
     *counts = read;
     return 0;
+}
+
+int64_t notice_ahead_ms(const struct config *config, enum cluster_role role)
+{
+    return role == ROLE_RESEARCH ? config->drain.notice_ms + ANNOUNCE_MS : PRODUCTION_NOTICE_MS;
 }
 
 int notice_load(struct runner *runner, struct error *err)

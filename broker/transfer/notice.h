@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/timestamp.h"
+#include "broker/config/config.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,6 +23,9 @@ struct node;
 struct pod;
 struct runner;
 struct transfer;
+
+/* How far ahead of its departure a scheduled transfer from a cluster of that role begins. */
+int64_t notice_ahead_ms(const struct config *config, enum cluster_role role);
 
 int notice_load(struct runner *runner, struct error *err) __attribute__((warn_unused_result));
 

@@ -140,6 +140,11 @@ const struct freeze *runner_freeze(const struct runner *runner, const struct tra
    100: from learned lead times, and from the elapsed times of transfers under way. */
 int64_t runner_wave_ms(const struct runner *runner, const struct config_pool *pool, int64_t nodes);
 
+/* How long one node takes to the cluster's pools (NULL: to any production pool), by the slowest
+   lead key. */
+int64_t runner_lead_ms(const struct runner *runner, const struct config_cluster *cluster,
+                       double percentile);
+
 /* The journal failed in a way that leaves its state unknown: nothing is sent any more, and the
    process must end, so that the next one reads the stored state. */
 void runner_break(struct runner *runner, const struct error *err);

@@ -30,7 +30,8 @@ static size_t count_of(const json_t *board, const char *certainty)
     return count;
 }
 
-/* From 6 to 10 nodes at 08:00: a lead time (the prior's 25 minutes) and the notice before. */
+/* From 6 to 10 nodes at 08:00: a lead time (the prior's 25 minutes) before, and a quarter of a
+   minute for the plan's turn and the cordon. */
 static void tomorrow_is_on_the_board_today(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -50,7 +51,7 @@ static void tomorrow_is_on_the_board_today(void **state)
     day = service_departures(rehearsal->service, DAY_MS);
     assert_int_equal(count_of(day, "planned"), 4);
     json_array_foreach(rows_of(day), i, row) {
-        assert_string_equal(json_text_or(row, "leaves", ""), "2026-11-17T07:35:00Z");
+        assert_string_equal(json_text_or(row, "leaves", ""), "2026-11-17T07:34:45Z");
         assert_string_equal(json_text_or(row, "due", ""), "2026-11-17T08:00:00Z");
         assert_string_equal(json_text_or(row, "window", ""), "day");
         assert_string_equal(json_text_or(row, "to", ""), "prod-a");

@@ -126,7 +126,8 @@ static void a_reclaim_needs_less_time_than_a_plan(void **state)
         owned(test_folder) char *folder = test_folder_new();
         struct rehearsal *rehearsal = small_rehearsal(folder, 41 + i, "");
         struct wall_time *ends = &rehearsal->config->reservations[0].ends;
-        int64_t notice_ms = 2 * rehearsal->config->drain.notice_ms;
+        /* With half a minute: the plan's turn, the announcement's way and the cordon. */
+        int64_t notice_ms = 2 * (rehearsal->config->drain.notice_ms + 30 * SECOND_MS);
         int64_t takes_ms;
 
         rehearsal_run(rehearsal, 5 * MINUTE_MS);

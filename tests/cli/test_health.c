@@ -242,6 +242,31 @@ static void a_lead_time_that_drifts_is_told(void **state)
 
 static int short_lines;
 
+/* No lead time is learned yet: a plan and a margin count with the same one, so a move that goes as
+   planned is in time from the plan to its end. */
+static void a_move_that_goes_as_planned_is_not_late(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, "");
+    int64_t looks_with_margin = 0;
+
+    (void)state;
+    rehearsal_run(rehearsal, 10 * MINUTE_MS);
+    apply(rehearsal, 10, 6);
+    rehearsal_run(rehearsal, HOUR_MS); /* until 07:10; the day begins at 08:00 */
+    for (int i = 0; i < 12 * 60; i++) {
+        owned(json) json_t *status = NULL;
+
+        rehearsal_run(rehearsal, 5 * SECOND_MS);
+        status = service_status(rehearsal->service);
+        if (json_is_null(json_object_get(status, "margin_s")))
+            continue;
+        looks_with_margin++;
+        assert_true(json_int_or(status, "margin_s", -1) >= 0);
+    }
+    assert_in_range(looks_with_margin, 10, 12 * 60);
+}
+
 static void hear(void *context, const char *line)
 {
     (void)context;
@@ -278,6 +303,7 @@ int main(void)
         cmocka_unit_test(a_freeze_does_not_hide_what_is_short),
         cmocka_unit_test(a_cluster_that_is_not_heard_is_told),
         cmocka_unit_test(a_lead_time_that_drifts_is_told),
+        cmocka_unit_test(a_move_that_goes_as_planned_is_not_late),
         cmocka_unit_test(a_question_between_two_turns_is_not_logged),
     };
 

@@ -17,7 +17,7 @@ static const struct {
     [ACCESS_OPERATOR] = { "operator", "freeze and unfreeze, abort moves, hold nodes, release hosts "
                                       "from quarantine" },
     [ACCESS_DISPATCHER] = { "dispatcher", "apply schedules; reclaim nodes, and end reclaims" },
-    [ACCESS_ADMIN] = { "admin", "everything" },
+    [ACCESS_ADMIN] = { "admin", "reload the configuration; everything" },
 };
 
 const char *access_role_name(enum access_role role)

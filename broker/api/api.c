@@ -35,6 +35,8 @@ static json_t *post_abort(const struct ask *ask, struct error *err);
 static json_t *post_resume(const struct ask *ask, struct error *err);
 static json_t *post_hold(const struct ask *ask, struct error *err);
 static json_t *post_release(const struct ask *ask, struct error *err);
+static json_t *get_reload(const struct ask *ask, struct error *err);
+static json_t *post_reload(const struct ask *ask, struct error *err);
 
 /* clang-format off */
 static const struct route routes[] = {
@@ -64,6 +66,8 @@ static const struct route routes[] = {
     { HTTP_POST, "/v1/resume",        post_resume,   ACCESS_OPERATOR, 0, RATE_ACT },
     { HTTP_POST, "/v1/hold",          post_hold,     ACCESS_OPERATOR, 0, RATE_ACT },
     { HTTP_POST, "/v1/hosts/release", post_release,  ACCESS_OPERATOR, 0, RATE_ACT },
+    { HTTP_GET,  "/v1/reload",        get_reload,    ACCESS_VIEWER, 0, RATE_READ },
+    { HTTP_POST, "/v1/reload",        post_reload,   ACCESS_ADMIN, 0, RATE_ACT },
     { HTTP_GET,  "/",                 NULL,          ACCESS_NONE, IS_PAGE, RATE_FREE },
     { HTTP_GET,  "/page/:id",         NULL,          ACCESS_NONE, IS_PAGE, RATE_FREE },
 };
@@ -274,6 +278,17 @@ static json_t *post_hold(const struct ask *ask, struct error *err)
 static json_t *post_release(const struct ask *ask, struct error *err)
 {
     return service_release_host(ask->service, ask->body, ask->by, err);
+}
+
+static json_t *get_reload(const struct ask *ask, struct error *err)
+{
+    (void)err;
+    return service_reloaded(ask->service);
+}
+
+static json_t *post_reload(const struct ask *ask, struct error *err)
+{
+    return service_reload(ask->service, ask->body, ask->by, err);
 }
 
 /* Whether the segments fit the path; *ret_id is the segment in the place of ":id". */

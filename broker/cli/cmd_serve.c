@@ -4,6 +4,7 @@
  * sluice serve: the service on the real world.
  */
 #include "base/file.h"
+#include "base/input/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/world/supervisor.h"
@@ -17,6 +18,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* An answer takes less on its way; it would be lost with the doors. */
+enum { ANSWER_MS = 250 };
 
 const struct command_option serve_options[] = {
     { "log-level", 0, "LEVEL", "debug, info, warn, error (default info)", false },
@@ -32,9 +36,20 @@ struct stack {
     struct service *service;
     struct doors *doors;
     struct supervisor *supervisor;
+    struct timer *timer; /* ends when the answer to `sluice reload` has gone out */
+    struct reload {
+        struct config *next; /* checked, and used when the timer ends; NULL: none */
+        char *by;
+    } reload;
     int lock;
     bool is_broken; /* no service could be made */
 };
+
+static void reload_clear(struct reload *reload)
+{
+    config_free(steal(&reload->next));
+    mem_free(steal(&reload->by));
+}
 
 static void close_service(struct stack *stack)
 {
@@ -47,6 +62,8 @@ static void close_stack(struct stack *stack)
     supervisor_free(stack->supervisor);
     close_service(stack);
     doors_free(stack->doors);
+    timer_free(stack->timer);
+    reload_clear(&stack->reload);
     journal_close(stack->world.journal);
     http_free(stack->world.http);
     loop_free(stack->world.loop);
@@ -103,10 +120,15 @@ static void warn_of_file(void *context, const char *path, const char *text)
     log_warn("file_may_be_changed", FIELD_TEXT("file", path), FIELD_TEXT("text", text));
 }
 
+static json_t *ask_reload(void *context, const char *by, bool is_dry_run, struct error *err);
+static void on_answered(void *context);
+
 static int open_service(struct stack *stack, const struct config *config, struct doors *doors,
                         struct error *err)
 {
     stack->service = service_open(&stack->world, config, err);
+    if (stack->service)
+        service_on_reload(stack->service, ask_reload, stack);
     return stack->service ? doors_open(doors, &stack->world, stack->service, err) : -1;
 }
 
@@ -124,6 +146,7 @@ static int build(struct stack *stack, const struct config *config, struct error 
     world->loop = loop_libevent_new(err);
     if (!world->loop)
         return -1;
+    stack->timer = timer_new(world->loop, on_answered, stack);
     world->http = http_curl_new(world->loop, NULL, err);
     if (!world->http)
         return -1;
@@ -173,25 +196,75 @@ static bool change(struct stack *stack, struct config **next, struct doors **doo
 }
 
 /* The service is crash-safe, so reading the configuration again is a restart within the process:
-   the same journal, the same lock, and open calls are closed. */
-static void reload(void *context)
+   the same journal, the same lock, and open calls are closed.  next: NULL with the reason. */
+static void reload(struct stack *stack, struct config *next, const char *by, struct error *err)
 {
-    struct stack *stack = context;
-    struct error err = { 0 };
-    owned(config) struct config *next = config_read(stack->config->path, &err);
+    owned(config) struct config *tried = next;
     owned(doors) struct doors *doors = NULL;
+    owned(json) json_t *changes = next ? config_changes(stack->config, next) : NULL;
+    struct reload_note note = { by, changes, err };
 
-    if (!may_become(stack, next, &doors, &err)) {
-        service_note_reload(stack->service, &err);
+    if (!may_become(stack, tried, &doors, err)) {
+        service_note_reload(stack->service, &note);
         return;
     }
-    if (!change(stack, &next, &doors, &err)) {
+    if (!change(stack, &tried, &doors, err)) {
         stack->is_broken = true;
         loop_stop(stack->world.loop);
         return;
     }
-    service_note_reload(stack->service, next ? &err : NULL);
+    note.refusal = tried ? err : NULL;
+    service_note_reload(stack->service, &note);
     service_start(stack->service);
+}
+
+static void on_hangup(void *context)
+{
+    struct stack *stack = context;
+    struct error err = { 0 };
+
+    reload_clear(&stack->reload);
+    reload(stack, config_read(stack->config->path, &err), NULL, &err);
+}
+
+static void on_answered(void *context)
+{
+    struct stack *stack = context;
+    owned(chars) char *by = steal(&stack->reload.by);
+    struct error err = { 0 };
+
+    if (stack->reload.next)
+        reload(stack, steal(&stack->reload.next), by, &err);
+}
+
+/* The commits so far are on the disk, and the answer goes out next. */
+static void on_kept(void *context, enum journal_fate fate)
+{
+    struct stack *stack = context;
+
+    if (fate == JOURNAL_KEPT)
+        timer_set(stack->timer, ANSWER_MS);
+}
+
+static json_t *ask_reload(void *context, const char *by, bool is_dry_run, struct error *err)
+{
+    struct stack *stack = context;
+    owned(config) struct config *next = config_read(stack->config->path, err);
+    owned(doors) struct doors *doors = NULL;
+    json_t *changes;
+
+    if (!may_become(stack, next, &doors, err)) {
+        if (!is_dry_run)
+            service_note_reload(stack->service, &(struct reload_note){ by, NULL, err });
+        return NULL;
+    }
+    changes = config_changes(stack->config, next);
+    if (!is_dry_run) {
+        reload_clear(&stack->reload);
+        stack->reload = (struct reload){ steal(&next), mem_copy_chars(by) };
+        service_after(stack->service, on_kept, stack);
+    }
+    return json_make("{ss so}", "kind", "reload", "changes", changes);
 }
 
 static void stop(void *context)
@@ -231,7 +304,7 @@ static int serve(struct command_call *call)
     }
     stack.supervisor = supervisor_new(stack.world.loop);
     loop_on_terminate(stack.world.loop, stop, &stack);
-    loop_on_hangup(stack.world.loop, reload, &stack);
+    loop_on_hangup(stack.world.loop, on_hangup, &stack);
     log_info("serving", FIELD_TEXT("socket", config->socket), FIELD_TEXT("config", config->path),
              FIELD_TEXT("version", SLUICE_VERSION));
     service_start(stack.service);

@@ -350,6 +350,17 @@ struct replay_target config_target(const struct config_queue *queue, double perc
 const struct config_cluster *config_cluster(const struct config *config, const char *name);
 const struct config_pool *config_pool(const struct config *config, const char *name);
 
+/* What differs between two files, setting by setting, in the words of the files: [{key, change
+   ("added", "changed" or "removed"), before, after (texts or null), line (in the new file; of a
+   removed setting in the old one)}]. */
+json_t *config_changes(const struct config *before, const struct config *after)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* Every setting and where its value comes from: [{key, value (null: none), origin ("FILE:LINE" or
+   "default"), line (or null)}]. */
+json_t *config_origins(const struct config *config)
+    __attribute__((returns_nonnull, warn_unused_result));
+
 /* Key, type, default and meaning of every setting, as Markdown. */
 void config_document(struct text *out);
 

@@ -172,6 +172,10 @@ int config_check_quotas(struct config *config, struct error *err)
 int config_check_scaling(const struct config *config, size_t workload, struct error *err)
     __attribute__((warn_unused_result));
 
+/* Adds the settings of the node to an object, in the order of the file: dotted key -> {text, line}.
+   Lists of scalars are one setting: "[a, b]".  config_flatten.c */
+void config_flatten(const struct yaml_node *node, const char *key, json_t *settings);
+
 /* config_groups.c: whether replicas of the workload fit the nodes of the cluster's pools, and their
    group size; `share` is the place that names the cluster.  Then, once all workloads are known,
    whether the guard lets groups move. */

@@ -46,7 +46,7 @@ static const struct condition_row rows[] = {
         "`sluice leads` shows which step takes longer" },
     [CONDITION_CONFIG_REFUSED] = { "config_refused", SEVERITY_WARNING, "CONFIG",
         "changes of the configuration",
-        "mend it and send SIGHUP" },
+        "mend it, then `sluice reload`" },
     [CONDITION_DOOR_CLOSED] = { "door_closed", SEVERITY_WARNING, "DOOR",
         "those who ask there",
         "mend what the sentence names; sluice tries again by itself" },

@@ -9,6 +9,8 @@
 #include "base/text.h"
 #include "broker/service/service_parts.h"
 
+enum { CHANGES_TOLD = 50 }; /* in the event of a reload */
+
 static bool is_same_pool(const struct config_pool *old, const struct config_pool *next)
 {
     owned(chars) char *place = config_place_of_pool(old);
@@ -94,20 +96,67 @@ int service_may_become(const struct service *service, const struct config *next,
     return 0;
 }
 
-void service_note_reload(struct service *service, const struct error *refusal)
+/* The first changes; an event is no place for a whole file. */
+static json_t *first_of(const json_t *changes)
+{
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < json_array_size(changes) && i < CHANGES_TOLD; i++)
+        json_array_append(rows, json_array_get(changes, i));
+    return rows;
+}
+
+void service_note_reload(struct service *service, const struct reload_note *note)
 {
     struct journal_batch *batch = journal_batch_new(service->epoch);
-    const char *event = refusal ? "config_refused" : "config_reloaded";
-    const char *text = refusal ? refusal->text : service->config->path;
-    owned(json) json_t *story = json_make("{ss ss}", "event", event, "text", text);
+    const char *event = note->refusal ? "config_refused" : "config_reloaded";
+    const char *text = note->refusal ? note->refusal->text : service->config->path;
+    owned(json)
+        json_t *story = json_make("{ss ss ss*}", "event", event, "text", text, "by", note->by);
     struct error err;
 
-    text_copy(service->refused, sizeof service->refused, refusal ? refusal->text : "");
-    if (refusal)
-        log_error(event, FIELD_TEXT("text", text));
+    if (note->changes) {
+        json_object_set_new(story, "changed_settings",
+                            json_integer((json_int_t)json_array_size(note->changes)));
+        json_object_set_new(story, "changes", first_of(note->changes));
+    }
+    text_copy(service->refused, sizeof service->refused, note->refusal ? text : "");
+    if (note->refusal)
+        log_error(event, FIELD_TEXT("text", text), FIELD_TEXT("by", note->by ?: "SIGHUP"));
     else
-        log_info(event, FIELD_TEXT("config", text));
+        log_info(event, FIELD_TEXT("config", text), FIELD_TEXT("by", note->by ?: "SIGHUP"));
     journal_event(batch, loop_wall(service->world->loop), story);
     if (journal_commit(service->world->journal, &batch, &err) < 0)
         runner_break(service->runner, &err);
+}
+
+void service_on_reload(struct service *service, service_reload_fn fn, void *context)
+{
+    service->reload = fn;
+    service->reload_context = context;
+}
+
+json_t *service_reload(struct service *service, const json_t *request, const char *by,
+                       struct error *err)
+{
+    bool is_dry_run = json_bool_or(request, "is_dry_run", false);
+    json_t *answer;
+
+    if (!service->reload) {
+        error_set(err, ERROR_DENIED, "this service cannot read its configuration again");
+        return NULL;
+    }
+    answer = service->reload(service->reload_context, by, is_dry_run, err);
+    if (!answer)
+        return NULL;
+    json_object_set_new(answer, "config", json_text(service->config->path));
+    json_object_set_new(answer, "is_dry_run", json_boolean(is_dry_run));
+    json_object_set_new(answer, "start", json_integer((json_int_t)service->epoch));
+    return answer;
+}
+
+json_t *service_reloaded(const struct service *service)
+{
+    return json_make("{ss ss sI ss}", "kind", "reloaded", "config", service->config->path, "start",
+                     (json_int_t)service->epoch, "refused", service->refused);
 }

@@ -35,9 +35,33 @@ void service_close(struct service *service);
 int service_may_become(const struct service *service, const struct config *next, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Records in log and journal that the configuration was read again.  refusal: why the new one is
-   not used; the status shows it until a later configuration is used. */
-void service_note_reload(struct service *service, const struct error *refusal);
+/* The configuration was read again. */
+struct reload_note {
+    const char *by;              /* the person who asked; NULL: a signal */
+    const json_t *changes;       /* of config_changes(); NULL: the new file could not be read */
+    const struct error *refusal; /* why the new one is not used; NULL: it is */
+};
+
+/* Records it in log and journal.  The status shows a refusal until a later configuration is used.
+ */
+void service_note_reload(struct service *service, const struct reload_note *note);
+
+/* How people ask for a reload: `sluice serve` does it, for it takes the service with it.  fn
+   returns {changes, ...} and begins it, unless is_dry_run; NULL and the reason why nothing changes.
+ */
+typedef json_t *(*service_reload_fn)(void *context, const char *by, bool is_dry_run,
+                                     struct error *err);
+void service_on_reload(struct service *service, service_reload_fn fn, void *context);
+
+/* request: {is_dry_run}.  Returns {config, is_dry_run, changes: [{key, change, before, after,
+   line}], start}. It takes effect a moment later: service_reloaded() then has another `start`. */
+json_t *service_reload(struct service *service, const json_t *request, const char *by,
+                       struct error *err) __attribute__((warn_unused_result));
+
+/* {config, start (a number that grows with each start and reload), refused (why the configuration
+   that was read last is not in force; "")}. */
+json_t *service_reloaded(const struct service *service)
+    __attribute__((returns_nonnull, warn_unused_result));
 
 /* What the status and the conditions say of that which the service does not know: where it is
    asked.  Any member may be NULL. */

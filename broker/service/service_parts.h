@@ -65,6 +65,8 @@ struct service {
     struct unreadable unreadable;
     struct health *health; /* of the last look */
     struct service_face face;
+    service_reload_fn reload; /* NULL: this service cannot */
+    void *reload_context;
     struct timer *timer;
     int64_t started_ms;    /* loop time */
     bool has_turned;       /* at least once */
@@ -235,7 +237,7 @@ int64_t reclaims_level(const struct service *service, const struct config_pool *
    [{team, lost_gpu_hours}], blocks_broken, is_exact, alternatives: {random_gpu_hours, ...}}. */
 json_t *bill_describe(const struct plan_input *input, const struct plan *plan, enum bill_part part)
     __attribute__((returns_nonnull, warn_unused_result));
-/* moves.c: the transfers that the plan begins: [{node, from, to, lost_gpu_hours, due,
+/* bills.c: the transfers that the plan begins: [{node, from, to, lost_gpu_hours, due,
    is_emergency}]; in the second function also their `blockers`. */
 json_t *moves_describe(const struct plan *plan, enum bill_part part)
     __attribute__((returns_nonnull, warn_unused_result));

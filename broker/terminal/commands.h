@@ -40,8 +40,9 @@
     COMMAND(windows, "", 0, 0, COMMAND_READS)                        \
     COMMAND(validate, "[FILE...]", 0, -1, COMMAND_READS)             \
     COMMAND(doctor, "", 0, 0, COMMAND_READS)                         \
-    COMMAND(config, "{schema}", 1, 1, COMMAND_READS)                 \
+    COMMAND(config, "{schema | show [KEY]}", 1, 2, COMMAND_READS)    \
     COMMAND(serve, "", 0, 0, COMMAND_WRITES)                         \
+    COMMAND(reload, "", 0, 0, COMMAND_WRITES)                        \
     COMMAND(demo, "", 0, 0, COMMAND_READS)                           \
     COMMAND(version, "", 0, 0, COMMAND_READS)
 /* clang-format on */

@@ -151,6 +151,8 @@ static void json_has_the_keys_that_it_always_had(void **state)
     keys_of(0, "hosts release", "hosts release google/block-1/host-3", keys);
     expect(0, "hosts", "No host is in quarantine.");
     keys_of(0, "version", "version", keys);
+    keys_of(0, "reload", "reload --check", keys);
+    keys_of(0, "config show", "config show", keys);
     golden_check("golden/cli/keys.txt", keys->chars);
 }
 
@@ -341,8 +343,7 @@ static void a_plan_of_another_world_is_refused(void **state)
     expect(3, "reclaim --to prod-a --nodes 1 --reason x --new", "no movable research node");
 }
 
-/* The configuration with `before` replaced by `after`, read again by the service; *keep: as it was.
- */
+/* The configuration with `before` replaced by `after`; *keep: as it was. */
 static void change_config(const char *before, const char *after, struct text **keep)
 {
     owned(chars) char *path = text_format("%s/sluice.yaml", folder);
@@ -354,7 +355,6 @@ static void change_config(const char *before, const char *after, struct text **k
     text_add(next, "%.*s%s%s", (int)(at - text->chars), text->chars, after, at + strlen(before));
     mem_free(test_folder_write(folder, "sluice.yaml", next->chars));
     *keep = text;
-    assert_int_equal(kill(programs[1], SIGHUP), 0);
 }
 
 static void restore_config(struct text **keep)
@@ -424,15 +424,18 @@ static void a_hangup_reads_the_configuration_again(void **state)
 
     /* Wrong: told with file and line, and the old one stays in force. */
     change_config("repack_nodes: 0", "repack_nodes: many", &keep);
+    assert_int_equal(kill(programs[1], SIGHUP), 0);
     await_refusal(&keep, "sluice.yaml:7");
     expect(2, "status --check", "WARN the configuration was read again and is not in force");
 
     /* A pool that transfers and reclaims need. */
     change_config("  research-a-east: {cluster", "  research-b-east: {cluster", &keep);
+    assert_int_equal(kill(programs[1], SIGHUP), 0);
     await_refusal(&keep, "pool research-a-east is not in it any more, and transfer t-");
 
     /* A good one takes effect. */
     change_config("notice: 5m", "notice: 7m", &keep);
+    assert_int_equal(kill(programs[1], SIGHUP), 0);
     await_event("config_reloaded", "sluice.yaml");
     expect(0, "departures -o json", "\"notice_s\": 420");
     restore_config(&keep);
@@ -456,6 +459,74 @@ static void the_status_answers_at_once(void **state)
     assert_true(best_ms < QUICK_MS);
 }
 
+/* The last event of that kind. */
+static json_t *last_event(const char *kind)
+{
+    owned(json) json_t *answer = ask(0, "audit");
+    const json_t *rows = json_object_get(answer, "events");
+
+    for (size_t i = json_array_size(rows); i-- > 0;)
+        if (text_equal(json_text_or(json_array_get(rows, i), "event", ""), kind))
+            return json_deep_copy(json_array_get(rows, i));
+    fail_msg("no event %s", kind);
+    return NULL;
+}
+
+static void a_person_lets_the_configuration_be_read_again(void **state)
+{
+    struct text *keep = NULL;
+
+    (void)state;
+    expect(0, "reload", "is in force.");
+    expect(0, "reload", "No setting of ");
+    change_config("notice: 5m, deadline: 5m", "notice: 8m", &keep);
+    expect(0, "reload --check", "~ drain.notice: 5m -> 8m\n");
+    expect(0, "departures -o json", "\"notice_s\": 300");
+    expect(0, "reload", "- drain.deadline: 5m\n");
+    expect(0, "departures -o json", "\"notice_s\": 480"); /* when it ends, it is in force */
+    restore_config(&keep);
+
+    owned(json) json_t *event = last_event("config_reloaded");
+
+    assert_non_null(strstr(json_text_or(event, "by", ""), "root"));
+    assert_int_equal(json_int_or(event, "changed_settings", 0), 2);
+    owned(json) json_t *answer = ask(0, "reload");
+    const json_t *row = json_array_get(json_object_get(answer, "changes"), 1);
+
+    assert_string_equal(json_text_or(row, "key", ""), "drain.deadline");
+    assert_string_equal(json_text_or(row, "change", ""), "added");
+    assert_string_equal(json_text_or(row, "after", ""), "5m");
+    assert_true(json_is_null(json_object_get(row, "before")));
+}
+
+/* The command reads a right copy of it, as from another machine. */
+static void a_reload_that_is_refused_changes_nothing_and_says_why(void **state)
+{
+    struct text *keep = NULL;
+    owned(said) struct said said = { 0 };
+
+    (void)state;
+    change_config("repack_nodes: 0", "repack_nodes: many", &keep);
+    mem_free(test_folder_write(folder, "copy.yaml", keep->chars));
+    said = expect_code(folder, 1, "reload -c @/copy.yaml");
+    if (!strstr(said.err->chars, "sluice.yaml:7: repack_nodes: "))
+        fail_msg("%s", said.err->chars);
+    restore_config(&keep);
+    owned(json) json_t *wrong = last_event("config_refused");
+
+    assert_non_null(strstr(json_text_or(wrong, "by", ""), "root"));
+    change_config("  research-a-east: {cluster", "  research-b-east: {cluster", &keep);
+    expect(3, "reload --check", "pool research-a-east is not in it any more, and ");
+    owned(json) json_t *same = last_event("config_refused"); /* a question leaves no event */
+
+    assert_true(json_equal(json_object_get(wrong, "seq"), json_object_get(same, "seq")));
+    expect(3, "reload", "pool research-a-east is not in it any more, and ");
+    expect(2, "status --check", "WARN the configuration was read again and is not in force");
+    restore_config(&keep);
+    expect(0, "reload", "is in force");
+    assert_int_equal(waitpid(programs[1], NULL, WNOHANG), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -468,6 +539,8 @@ int main(void)
         cmocka_unit_test(root_makes_no_file_beside_another_users_journal),
         cmocka_unit_test(a_plan_of_another_world_is_refused),
         cmocka_unit_test(a_hangup_reads_the_configuration_again),
+        cmocka_unit_test(a_person_lets_the_configuration_be_read_again),
+        cmocka_unit_test(a_reload_that_is_refused_changes_nothing_and_says_why),
     };
 
     mem_setup();

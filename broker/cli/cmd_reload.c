@@ -1,0 +1,111 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * sluice reload: the running service reads its configuration again.
+ */
+#include "base/input/json.h"
+#include "base/text.h"
+#include "broker/terminal/client.h"
+#include "broker/terminal/commands.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { WAIT_MS = MINUTE_MS, ASK_MS = 100 };
+
+const struct command_option reload_options[] = {
+    { "check", 0, NULL, "say what would change, and whether the service would take it; do nothing",
+      false },
+    CLIENT_OPTIONS,
+    { 0 },
+};
+
+static void print_changes(const json_t *answer)
+{
+    const json_t *changes = json_object_get(answer, "changes");
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(changes, i, row) {
+        const char *key = json_text_or(row, "key", "-");
+        const char *before = json_text_or(row, "before", "");
+        const char *after = json_text_or(row, "after", "");
+        const char *change = json_text_or(row, "change", "");
+
+        if (text_equal(change, "added"))
+            printf("  + %s: %s\n", key, after);
+        else if (text_equal(change, "removed"))
+            printf("  - %s: %s\n", key, before);
+        else
+            printf("  ~ %s: %s -> %s\n", key, before, after);
+    }
+    if (json_array_size(changes) == 0)
+        printf("No setting of %s has changed.\n", json_text_or(answer, "config", "-"));
+}
+
+static void print_check(const json_t *answer)
+{
+    print_changes(answer);
+    printf("The service would take it.  Nothing was changed.\n");
+}
+
+static void print_done(const json_t *answer)
+{
+    print_changes(answer);
+    printf("%s is in force.\n", json_text_or(answer, "config", "-"));
+}
+
+/* The service begins again with the configuration, so it cannot be asked for a moment.  NULL: it
+   did not begin in time, or went back to the old configuration. */
+static json_t *await(const struct config *config, const json_t *answer, struct error *err)
+{
+    int64_t end_ms = client_now_ms() + WAIT_MS;
+
+    for (; client_now_ms() < end_ms; client_rest(ASK_MS)) {
+        struct error why = { 0 };
+        json_t *state = client_ask(config, HTTP_GET, "/v1/reload", NULL, &why);
+
+        if (!state && why.kind != ERROR_TRANSIENT && why.kind != ERROR_UNKNOWN_OUTCOME) {
+            *err = why;
+            return NULL;
+        }
+        if (state && json_int_or(state, "start", 0) != json_int_or(answer, "start", 0))
+            return state;
+        json_decref(state);
+    }
+    error_set(err, ERROR_TRANSIENT,
+              "the service was asked, and does not answer with the new configuration: look at its "
+              "log");
+    return NULL;
+}
+
+int cmd_reload(struct command_call *call)
+{
+    bool is_check = call_flag(call, "check");
+    int code = EXIT_DONE;
+    struct error err = { 0 };
+    owned(config) struct config *config = client_service(call, &code);
+    owned(json) json_t *request = json_make("{sb}", "is_dry_run", (int)is_check);
+    owned(json) json_t *answer = NULL;
+    owned(json) json_t *state = NULL;
+
+    if (!config)
+        return code;
+    answer = client_ask(config, HTTP_POST, "/v1/reload", request, &err);
+    if (!answer)
+        return client_fail(call, &err);
+    if (is_check) {
+        client_show(call, answer, print_check);
+        return EXIT_DONE;
+    }
+    state = await(config, answer, &err);
+    if (!state)
+        return client_fail(call, &err);
+    if (json_text_or(state, "refused", "")[0] != '\0') {
+        error_set(&err, ERROR_DENIED, "the configuration before is in force: %s",
+                  json_text_or(state, "refused", ""));
+        return client_fail(call, &err);
+    }
+    client_show(call, answer, print_done);
+    return EXIT_DONE;
+}

@@ -157,6 +157,33 @@ static void test_the_report_is_served(void **state)
     assert_int_equal(json_int_or(report.body, "pools/prod-east/ready", 0), 4);
 }
 
+static void test_faults_begin_and_end_by_request(void **state)
+{
+    static const char path[] = "/simulator/faults";
+    static const char nodes[] = "/clusters/lab/api/v1/nodes";
+    static const char *const wrong[] = { "{\"stuck_pods\":1}", "{\"stuck_pod\":2}",
+                                         "{\"stuck_pod\":\"1\"}", "[]" };
+    struct place *place = *state;
+    owned(bench_answer) struct bench_answer begun = ask(place, HTTP_PUT, path, "{\"http_500\":1}");
+    owned(bench_answer) struct bench_answer failed = ask(place, HTTP_GET, nodes, NULL);
+
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        owned(bench_answer) struct bench_answer refused = ask(place, HTTP_PUT, path, wrong[i]);
+
+        assert_int_equal(refused.status, 400);
+    }
+
+    owned(bench_answer) struct bench_answer still = ask(place, HTTP_GET, nodes, NULL);
+    owned(bench_answer) struct bench_answer ended = ask(place, HTTP_PUT, path, "{}");
+    owned(bench_answer) struct bench_answer well = ask(place, HTTP_GET, nodes, NULL);
+
+    assert_int_equal(begun.status, 200);
+    assert_int_equal(failed.status, 500);
+    assert_int_equal(still.status, 500);
+    assert_int_equal(ended.status, 200);
+    assert_int_equal(well.status, 200);
+}
+
 static void test_kubeconfigs_point_to_the_server(void **state)
 {
     struct place *place = *state;
@@ -181,6 +208,7 @@ int main(void)
         CASE(test_a_watch_over_a_socket_tells_of_a_patch),
         CASE(test_a_lost_answer_is_an_unknown_outcome),
         CASE(test_the_report_is_served),
+        CASE(test_faults_begin_and_end_by_request),
         CASE(test_kubeconfigs_point_to_the_server),
     };
 

@@ -5,6 +5,7 @@
  * applies the faults of transport before and after the effect.
  */
 #include "tools/simulator/model/cloud.h"
+#include "tools/simulator/model/faults.h"
 #include "tools/simulator/model/model.h"
 
 #include <inttypes.h>
@@ -170,6 +171,9 @@ void sim_answer_request(struct simulator *sim, const struct sim_request *request
     else if (text_equal(first, "simulator") && path.count == 2 &&
              text_equal(path.items[1], "report"))
         report_live(&call);
+    else if (text_equal(first, "simulator") && path.count == 2 &&
+             text_equal(path.items[1], "faults"))
+        sim_fault_answer(&call);
     else
         answer_cloud(&call);
     fault_after(&call);

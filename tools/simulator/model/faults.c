@@ -3,7 +3,45 @@
  *
  * Faults: by chance, from the scenario's probabilities, or scripted for the next that matches.
  */
-#include "tools/simulator/model/model.h"
+#include "tools/simulator/model/faults.h"
+
+/* {"NAME": chance, ...}; a fault that is not named never happens. */
+static int read_chances(json_t *body, double ret_chances[FAULT_COUNT], struct error *err)
+{
+    const char *name;
+    json_t *chance;
+
+    json_object_foreach(body, name, chance) {
+        enum fault fault = sim_fault_of_name(name);
+
+        if (fault == FAULT_COUNT)
+            return error_set(err, ERROR_INVALID, "there is no such fault: %s", name);
+        if (!json_is_number(chance) || !(json_number_value(chance) >= 0) ||
+            json_number_value(chance) > 1)
+            return error_set(err, ERROR_INVALID, "%s: the chance is no number from 0 to 1", name);
+        ret_chances[fault] = json_number_value(chance);
+    }
+    return 0;
+}
+
+void sim_fault_answer(struct sim_call *call)
+{
+    owned(json) json_t *body = json_loadb(call->request->body, call->request->body_size, 0, NULL);
+    double chances[FAULT_COUNT] = { 0 };
+    struct error err = { 0 };
+
+    if (call->request->method != HTTP_PUT || !json_is_object(body)) {
+        sim_answer_json(call->answer, 400,
+                        json_make("{ss}", "error", "PUT an object: {\"stuck_pod\": 1}"));
+        return;
+    }
+    if (read_chances(body, chances, &err) < 0) {
+        sim_answer_json(call->answer, 400, json_make("{ss}", "error", err.text));
+        return;
+    }
+    memcpy(call->sim->scenario->faults, chances, sizeof chances);
+    sim_answer_json(call->answer, 200, steal(&body));
+}
 
 bool sim_fault_scripted(struct simulator *sim, enum fault fault, const char *verb)
 {

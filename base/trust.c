@@ -188,6 +188,17 @@ struct text *trust_read(const char *path, size_t limit, struct error *err)
     return file_read_open(fd, path, limit, err);
 }
 
+int trust_check_secrecy(const char *path, struct error *err)
+{
+    struct stat status;
+
+    if (stat(path, &status) < 0)
+        return file_error(path, "examine", err);
+    if (status.st_mode & (S_IROTH | S_IWOTH))
+        return error_set(err, ERROR_DENIED, "%s: every user may read this key (chmod o-rwx)", path);
+    return 0;
+}
+
 int trust_program(const char *path, struct error *err)
 {
     enum trust trust = TRUST_OURS;

@@ -29,6 +29,10 @@ int trust_open(const char *path, int flags, enum trust *ret_trust, struct error 
 struct text *trust_read(const char *path, size_t limit, struct error *err)
     __attribute__((warn_unused_result));
 
+/* As ssh does: what every user can read is no secret any more.  0 or -1: ERROR_DENIED, and others
+   if the file cannot be examined. */
+int trust_check_secrecy(const char *path, struct error *err) __attribute__((warn_unused_result));
+
 /* A file that is run: only root and we may change it.  0 or -1: ERROR_DENIED, ERROR_NOT_FOUND. */
 int trust_program(const char *path, struct error *err) __attribute__((warn_unused_result));
 

@@ -65,6 +65,7 @@ struct http_request {
     const struct http_tls *tls;
     bool is_mutation;
     bool is_repeatable;     /* a mutation that may arrive twice */
+    bool is_outward;        /* to a receiver that a person chose: see http_check_outward_url() */
     bool accepts_gzip;      /* the server may compress the answer; the caller gets it unpacked */
     int64_t timeout_ms;     /* of the whole exchange; 0: none, allowed only with on_chunk */
     size_t answer_limit;    /* bytes of body; 0: 1 MiB.  More is ERROR_CORRUPT */
@@ -122,6 +123,11 @@ void http_free(struct http *http);
 /* Whether requests may be sent there: https, or plain http to this machine or to a cloud's metadata
    server. 0 or -1: ERROR_INVALID. */
 int http_check_url(const char *url, struct error *err) __attribute__((warn_unused_result));
+
+/* The same for requests with is_outward: no metadata server of a cloud either, nor any other
+   address of the link (169.254.0.0/16, fe80::/10, fd00:ec2::/32).  The address is checked again
+   when the connection is made, whatever a name server has said. */
+int http_check_outward_url(const char *url, struct error *err) __attribute__((warn_unused_result));
 
 /* Whether the permissions of a unix socket deny us access: -1, ERROR_DENIED with its owner and the
    remedy. 0: they do not, whatever else may be wrong with it. */

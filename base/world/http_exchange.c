@@ -14,6 +14,7 @@
 
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 enum { CONNECT_TIMEOUT_MS = 5000, ANSWER_LIMIT = 1 << 20 };
 
@@ -189,6 +190,21 @@ static void set_method(struct http_exchange *exchange, const struct http_request
     set_option(easy, CURLOPT_CUSTOMREQUEST, http_method_name(request->method));
 }
 
+/* Each new connection of a request that is_outward: a name may lead to any address. */
+static curl_socket_t on_socket_opens(void *context, curlsocktype purpose,
+                                     struct curl_sockaddr *address)
+{
+    struct http_exchange *exchange = context;
+
+    (void)purpose;
+    if (http_is_link_address(&address->addr)) {
+        error_set(&exchange->err, ERROR_INVALID, "%s leads to where clouds answer their machines",
+                  exchange->host);
+        return CURL_SOCKET_BAD;
+    }
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
 /* A mutation gets a connection that no request used before: on a used one that dies, libcurl sends
    again by itself.  HTTP/1.1 for all: on HTTP/2 libcurl repeats a refused stream, and 7.88 gives
    the bytes of one stream to another when a server answers two long lists on one connection: one of
@@ -248,6 +264,10 @@ static int prepare(struct http_exchange *exchange, const struct http_request *re
     set_callbacks(exchange);
     set_option(exchange->easy, CURLOPT_URL, target.url);
     set_connection(exchange->easy, request, &target);
+    if (request->is_outward) {
+        set_option(exchange->easy, CURLOPT_OPENSOCKETFUNCTION, on_socket_opens);
+        set_option(exchange->easy, CURLOPT_OPENSOCKETDATA, exchange);
+    }
     set_method(exchange, request);
     if (!target.is_plain)
         set_tls(exchange->easy, request->tls);

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/url.h"
 
 #include <arpa/inet.h>
 #include <curl/curl.h>
@@ -42,6 +43,43 @@ static bool is_loopback(const char *host)
     return strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0;
 }
 
+static bool is_link_v4(uint32_t address)
+{
+    return address >> 16 == (169u << 8 | 254u);
+}
+
+bool http_is_link_address(const struct sockaddr *address)
+{
+    static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+    static const uint8_t aws[4] = { 0xfd, 0x00, 0x0e, 0xc2 };
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    const uint8_t *bytes = v6.sin6_addr.s6_addr;
+
+    if (address->sa_family == AF_INET) {
+        memcpy(&v4, address, sizeof v4);
+        return is_link_v4(ntohl(v4.sin_addr.s_addr));
+    }
+    if (address->sa_family != AF_INET6)
+        return false;
+    memcpy(&v6, address, sizeof v6);
+    if (memcmp(bytes, mapped, sizeof mapped) == 0)
+        return is_link_v4((uint32_t)bytes[12] << 24 | (uint32_t)bytes[13] << 16);
+    return (bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80) || memcmp(bytes, aws, sizeof aws) == 0;
+}
+
+/* The host of a URL, without brackets, where it is written as an address. */
+static bool is_link_host(const char *host)
+{
+    struct sockaddr_in v4 = { .sin_family = AF_INET };
+    struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+
+    if (inet_pton(AF_INET, host, &v4.sin_addr) == 1)
+        return http_is_link_address((const struct sockaddr *)&v4);
+    return inet_pton(AF_INET6, host, &v6.sin6_addr) == 1 &&
+           http_is_link_address((const struct sockaddr *)&v6);
+}
+
 /* The metadata servers of the clouds, and the agents that give keys to containers, answer on the
    link only, and only in plain http. */
 static bool is_plain_allowed(const struct http_request *request, const char *host)
@@ -50,7 +88,7 @@ static bool is_plain_allowed(const struct http_request *request, const char *hos
                                            "169.254.170.2",   "169.254.170.23",
                                            "[fd00:ec2::23]",  "[fd00:ec2::254]" };
 
-    for (size_t i = 0; i < COUNT_OF(servers); i++)
+    for (size_t i = 0; i < COUNT_OF(servers) && !request->is_outward; i++)
         if (strcasecmp(host, servers[i]) == 0)
             return true;
     return request->unix_socket || is_loopback(host);
@@ -123,6 +161,20 @@ int http_check_url(const char *url, struct error *err)
     owned(http_target) struct http_target target = { 0 };
 
     return http_target_read(&request, &target, err);
+}
+
+int http_check_outward_url(const char *url, struct error *err)
+{
+    const struct http_request request = { .url = url, .is_outward = true };
+    owned(http_target) struct http_target target = { 0 };
+    struct url parts;
+
+    if (http_target_read(&request, &target, err) < 0 || url_parse(target.url, &parts, err) < 0)
+        return -1;
+    if (is_link_host(parts.host) || text_equal(parts.host, "metadata.google.internal"))
+        return error_set(err, ERROR_INVALID, "%s is where clouds answer their machines",
+                         parts.host);
+    return 0;
 }
 
 void http_target_clear(struct http_target *target)

@@ -8,6 +8,8 @@
 
 #include "base/world/http.h"
 
+#include <sys/socket.h>
+
 struct http_target {
     char *url;        /* for libcurl: with server_name as its host, where that was given */
     char *host;       /* scheme, host and port, or the unix socket: counted by the cap per host */
@@ -21,6 +23,9 @@ struct http_target {
 int http_target_read(const struct http_request *request, struct http_target *ret_target,
                      struct error *err) __attribute__((warn_unused_result));
 void http_target_clear(struct http_target *target);
+
+/* Whether only this machine's link reaches it: metadata servers have such addresses. */
+bool http_is_link_address(const struct sockaddr *address);
 
 static inline void owned_http_target(struct http_target *target)
 {

@@ -80,18 +80,6 @@ static int use_certificate(SSL_CTX *context, const char *path, struct error *err
     return check_end(path, err);
 }
 
-/* As ssh does: a key that others can read is no secret any more. */
-static int check_secrecy(const char *path, struct error *err)
-{
-    struct stat status;
-
-    if (stat(path, &status) < 0)
-        return file_error(path, "examine", err);
-    if (status.st_mode & (S_IROTH | S_IWOTH))
-        return error_set(err, ERROR_DENIED, "%s: every user may read this key (chmod o-rwx)", path);
-    return 0;
-}
-
 /* Never asks a terminal for a password. */
 static int no_password(char *buffer, int size, int writes, void *context)
 {
@@ -105,7 +93,7 @@ static int no_password(char *buffer, int size, int writes, void *context)
 static int use_key(SSL_CTX *context, const char *path, struct error *err)
 {
     struct text *text = NULL;
-    BIO *bio = check_secrecy(path, err) == 0 ? open_pem(path, &text, err) : NULL;
+    BIO *bio = trust_check_secrecy(path, err) == 0 ? open_pem(path, &text, err) : NULL;
     EVP_PKEY *key;
     bool fits;
 

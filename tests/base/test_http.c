@@ -259,6 +259,64 @@ static void what_must_not_be_sent_is_invalid(void **state)
     }
 }
 
+static const char *answer_each(int number)
+{
+    (void)number;
+    return "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+}
+
+/* Requests to receivers that a person chose.  The first check is of the text; the second, of the
+   address of each connection, holds for names too. */
+static void no_receiver_is_a_metadata_server(void **state)
+{
+    static const struct {
+        const char *url;
+        const char *refused;
+        bool by_address;
+    } cases[] = {
+        { "https://169.254.169.254/latest", "where clouds answer", true },
+        { "https://0xa9fea9fe/", "where clouds answer", true },
+        { "https://[::ffff:169.254.169.254]/", "where clouds answer", true },
+        { "https://[fe80::1]/", "where clouds answer", true },
+        { "https://[fd00:ec2::254]/", "where clouds answer", true },
+        { "https://metadata.google.internal/", "where clouds answer", false },
+        { "http://169.254.169.254/", "plain http is refused", false },
+        { "http://example.com/", "plain http is refused", false },
+        { "https://user@example.com/", "with a user", false },
+        { "https://hooks.example.com/a", NULL, false },
+        { "https://10.0.0.1/", NULL, false },
+        { "http://127.0.0.1:8080/", NULL, false },
+    };
+    struct http_fixture *fixture = *state;
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct http_request request = to(cases[i].url);
+        struct error err = { 0 };
+
+        assert_int_equal(http_check_outward_url(cases[i].url, &err), cases[i].refused ? -1 : 0);
+        if (cases[i].refused && !strstr(err.text, cases[i].refused))
+            fail_msg("%s: %s", cases[i].url, err.text);
+        if (!cases[i].by_address)
+            continue;
+        request.is_outward = true;
+        ask(fixture, &request);
+        assert_int_equal(fixture->results[0].kind, ERROR_INVALID);
+        assert_non_null(strstr(fixture->results[0].text, "where clouds answer"));
+    }
+}
+
+static void a_receiver_is_asked_like_any_other_server(void **state)
+{
+    struct http_fixture *fixture = *state;
+    owned(chars) char *url = text_format("http://127.0.0.1:%d/", fixture->raw_port);
+    struct http_request request = to(url);
+
+    fixture->raw_answer = answer_each;
+    request.is_outward = true;
+    ask(fixture, &request);
+    assert_int_equal(fixture->results[0].status, 200);
+}
+
 static const char *answer_once(int number)
 {
     return number == 1 ? "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" : NULL;
@@ -281,12 +339,6 @@ static void a_mutation_arrives_once(void **state)
     fixture_run_for(fixture, 100);
     assert_int_equal(fixture->raw_count, 2);
     assert_int_equal(fixture->raw_connection_count, 2);
-}
-
-static const char *answer_each(int number)
-{
-    (void)number;
-    return "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 }
 
 /* Hundreds of evictions are hundreds of handshakes otherwise. */
@@ -562,6 +614,8 @@ int main(void)
         HTTP_TEST(a_mutation_arrives_once),
         HTTP_TEST(only_a_repeatable_mutation_uses_a_kept_connection),
         HTTP_TEST(a_cut_body_has_an_unknown_outcome),
+        HTTP_TEST(no_receiver_is_a_metadata_server),
+        HTTP_TEST(a_receiver_is_asked_like_any_other_server),
         HTTP_TEST(a_redirect_is_not_followed),
         NARROW_TEST(the_urgent_go_first),
         NARROW_TEST(a_cancelled_exchange_is_silent),

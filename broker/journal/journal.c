@@ -230,6 +230,14 @@ json_t *journal_events(struct journal *journal, size_t count, struct error *err)
     return journal->verbs->events(journal, count, err);
 }
 
+json_t *journal_events_after(struct journal *journal, int64_t seq, size_t count, struct error *err)
+{
+    require(seq >= 0 && count > 0);
+    if (journal->queue)
+        queue_wait(journal->queue);
+    return journal->verbs->events_after(journal, seq, count, err);
+}
+
 void journal_close(struct journal *journal)
 {
     if (!journal)

@@ -121,6 +121,10 @@ int journal_each_claim(struct journal *journal, journal_claim_fn fn, void *conte
 json_t *journal_events(struct journal *journal, size_t count, struct error *err)
     __attribute__((warn_unused_result));
 
+/* The first `count` events after that with the number `seq` (0: from the first on), as above. */
+json_t *journal_events_after(struct journal *journal, int64_t seq, size_t count, struct error *err)
+    __attribute__((warn_unused_result));
+
 /* Recomputes the chain of the last `count` events; ERROR_CORRUPT names the first event that does
  * not fit. */
 int journal_verify(struct journal *journal, size_t count, struct error *err)

@@ -158,6 +158,19 @@ static json_t *memory_events(struct journal *journal, size_t count, struct error
     return out;
 }
 
+/* Numbers begin at 1, and none is left out. */
+static json_t *memory_events_after(struct journal *journal, int64_t seq, size_t count,
+                                   struct error *err)
+{
+    const json_t *events = shelf_of(journal)->events;
+    json_t *out = json_array();
+
+    (void)err;
+    for (size_t i = (size_t)seq; i < json_array_size(events) && json_array_size(out) < count; i++)
+        json_array_append(out, json_array_get(events, i));
+    return out;
+}
+
 static void memory_close(struct journal *journal)
 {
     struct shelf *shelf = shelf_of(journal);
@@ -180,6 +193,7 @@ static const struct journal_verbs memory_verbs = {
     .each = memory_each,
     .each_claim = memory_each_claim,
     .events = memory_events,
+    .events_after = memory_events_after,
     .close = memory_close,
 };
 

@@ -199,17 +199,18 @@ static int sqlite_each_claim(struct journal *journal, journal_claim_fn fn, void 
     return result;
 }
 
-static json_t *sqlite_events(struct journal *journal, size_t count, struct error *err)
+static json_t *sqlite_events_after(struct journal *journal, int64_t seq, size_t count,
+                                   struct error *err)
 {
     struct store *store = (struct store *)journal;
     sqlite3_stmt *statement = database_statement(
-        store->database, "SELECT seq, at_ms, hash, value FROM event WHERE seq > ?1 ORDER BY seq");
+        store->database,
+        "SELECT seq, at_ms, hash, value FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2");
     owned(json) json_t *rows = json_array();
     int result;
 
-    row_bind_int(statement, 1,
-                 (uint64_t)count < (uint64_t)store->last_seq ? store->last_seq - (int64_t)count
-                                                             : 0);
+    row_bind_int(statement, 1, seq);
+    row_bind_int(statement, 2, count < INT64_MAX ? (int64_t)count : INT64_MAX);
     while ((result = database_step(store->database, statement, err)) == 1) {
         json_t *event = json_parse(row_text(statement, 3),
                                    (size_t)sqlite3_column_bytes(statement, 3), "journal", err);
@@ -224,6 +225,14 @@ static json_t *sqlite_events(struct journal *journal, size_t count, struct error
                                               "hash", row_text(statement, 2), "event", event));
     }
     return result < 0 ? NULL : steal(&rows);
+}
+
+static json_t *sqlite_events(struct journal *journal, size_t count, struct error *err)
+{
+    int64_t last = ((struct store *)journal)->last_seq;
+    bool is_part = (uint64_t)count < (uint64_t)last;
+
+    return sqlite_events_after(journal, is_part ? last - (int64_t)count : 0, count, err);
 }
 
 static void sqlite_close(struct journal *journal)
@@ -243,6 +252,7 @@ static const struct journal_verbs sqlite_verbs = {
     .each = sqlite_each,
     .each_claim = sqlite_each_claim,
     .events = sqlite_events,
+    .events_after = sqlite_events_after,
     .close = sqlite_close,
 };
 

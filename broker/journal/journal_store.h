@@ -42,6 +42,7 @@ struct journal_verbs {
     int (*each_claim)(struct journal *journal, journal_claim_fn fn, void *context,
                       struct error *err);
     json_t *(*events)(struct journal *journal, size_t count, struct error *err);
+    json_t *(*events_after)(struct journal *journal, int64_t seq, size_t count, struct error *err);
     void (*close)(struct journal *journal);
 };
 

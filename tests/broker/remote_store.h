@@ -154,6 +154,12 @@ static inline json_t *remote_events(struct journal *journal, size_t count, struc
     return journal_events(remote_server(journal), count, err);
 }
 
+static inline json_t *remote_events_after(struct journal *journal, int64_t seq, size_t count,
+                                          struct error *err)
+{
+    return journal_events_after(remote_server(journal), seq, count, err);
+}
+
 static inline void remote_close(struct journal *journal)
 {
     struct remote *remote = (struct remote *)journal;
@@ -174,6 +180,7 @@ static const struct journal_verbs remote_verbs = {
     .each = remote_each,
     .each_claim = remote_each_claim,
     .events = remote_events,
+    .events_after = remote_events_after,
     .close = remote_close,
 };
 

@@ -223,6 +223,39 @@ static void events_are_a_chain(void **state)
     assert_int_equal(verify(&bench, &err), 0);
 }
 
+static void events_are_read_from_a_number_on(void **state)
+{
+    static const struct {
+        int64_t seq;
+        size_t count;
+        size_t found;
+    } cases[] = { { 0, 3, 3 },  { 2, 100, 4 }, { 5, 2, 1 },       { 6, 1, 0 },
+                  { 99, 5, 0 }, { 0, 100, 6 }, { 3, SIZE_MAX, 3 } };
+    owned(bench) struct bench bench = open_bench(state);
+    struct error err = { 0 };
+
+    for (int i = 1; i <= 3; i++) {
+        struct journal_batch *batch = batch_of(&bench);
+
+        add_event(batch, 2 * i - 1);
+        add_event(batch, 2 * i);
+        expect_commit(&bench, batch);
+    }
+    rest(&bench);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        owned(json)
+            json_t *rows = journal_events_after(bench.journal, cases[i].seq, cases[i].count, &err);
+
+        assert_int_equal(json_array_size(rows), cases[i].found);
+        for (size_t k = 0; k < cases[i].found; k++) {
+            assert_int_equal(json_int_or(json_array_get(rows, k), "seq", 0),
+                             cases[i].seq + (int64_t)k + 1);
+            assert_int_equal(json_int_or(json_array_get(rows, k), "event/event", 0),
+                             cases[i].seq + (int64_t)k + 1);
+        }
+    }
+}
+
 static void a_shut_gate_leaves_the_outcome_unknown(void **state)
 {
     owned(bench) struct bench bench = open_bench(state);
@@ -457,6 +490,7 @@ int main(void)
         ALL(a_batch_happens_whole_or_not_at_all),
         ALL(an_older_epoch_writes_no_more),
         ALL(events_are_a_chain),
+        ALL(events_are_read_from_a_number_on),
         AT_ONCE(a_shut_gate_leaves_the_outcome_unknown),
         ALL(a_reader_can_stop),
         ALL(what_was_put_off_is_written_with_what_comes_next),

@@ -9,6 +9,7 @@
 #include "broker/api/metrics.h"
 #include "broker/api/routes.h"
 #include "broker/health/conditions.h"
+#include "broker/webhooks/webhooks.h"
 
 static json_t *get_status(const struct ask *ask, struct error *err);
 static json_t *get_transfers(const struct ask *ask, struct error *err);
@@ -37,6 +38,8 @@ static json_t *post_hold(const struct ask *ask, struct error *err);
 static json_t *post_release(const struct ask *ask, struct error *err);
 static json_t *get_reload(const struct ask *ask, struct error *err);
 static json_t *post_reload(const struct ask *ask, struct error *err);
+static json_t *get_webhooks(const struct ask *ask, struct error *err);
+static json_t *post_webhook_test(const struct ask *ask, struct error *err);
 
 /* clang-format off */
 static const struct route routes[] = {
@@ -68,6 +71,8 @@ static const struct route routes[] = {
     { HTTP_POST, "/v1/hosts/release", post_release,  ACCESS_OPERATOR, 0, RATE_ACT },
     { HTTP_GET,  "/v1/reload",        get_reload,    ACCESS_VIEWER, 0, RATE_READ },
     { HTTP_POST, "/v1/reload",        post_reload,   ACCESS_ADMIN, 0, RATE_ACT },
+    { HTTP_GET,  "/v1/webhooks",      get_webhooks,  ACCESS_VIEWER, 0, RATE_FREE },
+    { HTTP_POST, "/v1/webhooks/test", post_webhook_test, ACCESS_OPERATOR, IS_SENT, RATE_ACT },
     { HTTP_GET,  "/",                 NULL,          ACCESS_NONE, IS_PAGE, RATE_FREE },
     { HTTP_GET,  "/page/:id",         NULL,          ACCESS_NONE, IS_PAGE, RATE_FREE },
 };
@@ -289,6 +294,18 @@ static json_t *get_reload(const struct ask *ask, struct error *err)
 static json_t *post_reload(const struct ask *ask, struct error *err)
 {
     return service_reload(ask->service, ask->body, ask->by, err);
+}
+
+static json_t *get_webhooks(const struct ask *ask, struct error *err)
+{
+    (void)err;
+    return json_make("{ss so}", "kind", "webhooks", "webhooks",
+                     webhooks_describe(service_webhooks(ask->service)));
+}
+
+static json_t *post_webhook_test(const struct ask *ask, struct error *err)
+{
+    return webhooks_ask_test(service_webhooks(ask->service), ask->body, ask->by, err);
 }
 
 /* Whether the segments fit the path; *ret_id is the segment in the place of ":id". */

@@ -13,6 +13,7 @@
 #include "broker/api/metrics.h"
 #include "broker/api/page.h"
 #include "broker/api/routes.h"
+#include "broker/webhooks/webhooks.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -296,6 +297,7 @@ struct wait {
     const struct api *api;
     struct http_call *call;
     json_t *answer; /* to a change; NULL: a read, still to be answered */
+    bool is_sent;   /* it is a message for a receiver, whose answer it waits for then */
 };
 
 static void handle(const struct api *api, struct http_call *call, bool is_now);
@@ -309,6 +311,9 @@ static void after_wait(void *context, enum journal_fate fate)
         error_set(&err, ERROR_UNKNOWN_OUTCOME,
                   "the journal failed while it was written: look before you repeat it");
         answer_error(wait->call, &err);
+    } else if (fate == JOURNAL_KEPT && wait->is_sent) {
+        webhooks_test(service_webhooks(wait->api->service), steal(&wait->answer), answer_well,
+                      wait->call);
     } else if (fate == JOURNAL_KEPT && wait->answer) {
         answer_well(wait->call, steal(&wait->answer));
     } else if (fate == JOURNAL_KEPT) {
@@ -318,11 +323,12 @@ static void after_wait(void *context, enum journal_fate fate)
     mem_free(wait);
 }
 
-static void answer_after(const struct api *api, struct http_call *call, json_t *answer)
+static void answer_after(const struct api *api, struct http_call *call, json_t *answer,
+                         bool is_sent)
 {
     struct wait *wait = mem_new(sizeof *wait);
 
-    *wait = (struct wait){ api, call, answer };
+    *wait = (struct wait){ api, call, answer, is_sent };
     service_after(api->service, after_wait, wait);
 }
 
@@ -343,7 +349,7 @@ static void answer_route(const struct api *api, const struct route *route, struc
     else if ((route->flags & IS_TRIED) && json_bool_or(answer, "is_dry_run", true))
         service_try(api->service, answer, answer_well, call);
     else if (is_act(route))
-        answer_after(api, call, answer);
+        answer_after(api, call, answer, (route->flags & IS_SENT) != 0);
     else
         answer_well(call, answer);
 }
@@ -385,7 +391,7 @@ static void handle(const struct api *api, struct http_call *call, bool is_now)
     } else if (route && route->answer && (is_now || !(route->flags & IS_KEPT))) {
         answer_route(api, route, &ask, call);
     } else if (route && route->answer) {
-        answer_after(api, call, NULL);
+        answer_after(api, call, NULL, false);
     } else {
         error_set(&err, ERROR_NOT_FOUND, "there is no %s %s",
                   http_method_name(http_call_method(call)), ask.target);

@@ -40,6 +40,12 @@ static const struct family {
     { "certificate_end_timestamp_seconds", GAUGE, "doors", "door", "certificate_ends", "When the first certificate ends that the service shows there" },
     { "refused", COUNTER, "refused", "reason", "count", "Requests and connections that were refused, since the service's doors were opened" },
 
+    { "webhook_messages", COUNTER, "webhooks", "webhook,result:sent", "sent", "Messages for a webhook: sent were accepted, refused were not, dropped waited too long" },
+    { "webhook_messages", COUNTER, "webhooks", "webhook,result:refused", "refused", "" },
+    { "webhook_messages", COUNTER, "webhooks", "webhook,result:dropped", "dropped", "" },
+    { "webhook_behind", GAUGE, "webhooks", "webhook", "behind", "Messages that wait for the webhook" },
+    { "webhook_failing", GAUGE, "webhooks", "webhook", "is_failing", "1; the webhook did not accept the last message" },
+
     { "window_info", GAUGE, "", "window,next=next_window", "", "1; the window in force and the one that follows" },
     { "window_end_timestamp_seconds", GAUGE, "", "", "window_until", "When the window in force ends" },
     { "margin_seconds", GAUGE, "", "", "margin_s", "From the expected end (p95) of the tightest move to its window's start; negative: late" },

@@ -30,6 +30,7 @@ enum route_flag {
     IS_STREAM = 32,   /* the answer is a stream of changes; that of the function only allows it */
     IS_PAGE =
         64, /* a file of the web page, for everyone at the socket or the TLS port; no function */
+    IS_SENT = 128, /* what it asks for is sent to a webhook, whose answer is waited for */
 };
 
 struct route {

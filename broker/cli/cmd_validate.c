@@ -18,6 +18,7 @@
 #include "broker/planning/schedule_check.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
+#include "broker/webhooks/signature.h"
 #include "windows/allocation/schedule.h"
 
 #include <stdio.h>
@@ -113,6 +114,23 @@ static void warn_of_doors(struct validation *validation, const struct config *co
     doors_tell(doors, add_closed, validation);
 }
 
+/* As with doors: the service would start, and try again. */
+static void warn_of_webhooks(struct validation *validation, const struct config *config)
+{
+    for (size_t i = 0; i < config->webhook_count; i++) {
+        owned(webhook_access) struct webhook_access access = { 0 };
+        struct error err = { 0 };
+        owned(chars) char *text = NULL;
+
+        if (webhook_access_read(&config->webhooks[i], &access, &err) == 0)
+            continue;
+        text = text_format("%s (the service would start, and send nothing to webhook %s until this "
+                           "is mended)",
+                           err.text, config->webhooks[i].name);
+        add_warning(validation, validation->path, text);
+    }
+}
+
 /* These are no mistakes, but no plan can be made from the file alone. */
 static void warn_of_lengths(struct validation *validation, const struct config *config)
 {
@@ -159,6 +177,7 @@ static struct config *validate_config(struct validation *validation, const char 
     if (config && !validation->is_offline) {
         validate_access(validation, config);
         warn_of_doors(validation, config);
+        warn_of_webhooks(validation, config);
     }
     if (config && validation->is_live)
         validate_live(validation, config);

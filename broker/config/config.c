@@ -196,6 +196,12 @@ static int read_sections(struct config *config, const struct config_file *file, 
         if (!config->quotas)
             return -1;
     }
+    if (file->webhooks) {
+        config->webhooks = section_read(config, CONFIG_WEBHOOKS, file->webhooks,
+                                        &config->webhook_count, err);
+        if (!config->webhooks)
+            return -1;
+    }
     if (file->listen && optional_read(CONFIG_LISTEN, file->listen, &config->listen, err) < 0)
         return -1;
     if (file->tokens && optional_read(CONFIG_TOKENS, file->tokens, &config->tokens, err) < 0)
@@ -268,6 +274,10 @@ static int place_all(struct config *config, struct error *err)
     place(file, &config->listen.key);
     place(file, &config->listen.client_ca);
     place(file, &config->tokens.keys);
+    for (size_t i = 0; i < config->webhook_count; i++) {
+        place(file, &config->webhooks[i].url_file);
+        place(file, &config->webhooks[i].secret_file);
+    }
     for (size_t i = 0; i < config->cluster_count; i++)
         place_own(file, &config->clusters[i].own);
     for (size_t i = 0; i < config->provider_count; i++)
@@ -308,7 +318,8 @@ struct config *config_read(const char *path, struct error *err)
         read_sections(config, &file, err) < 0 || read_windows(config, &file, err) < 0 ||
         config_check(config, err) < 0 || config_check_join(config, err) < 0 ||
         config_check_drain(config, err) < 0 || config_check_access(config, err) < 0 ||
-        place_all(config, err) < 0 || config_read_services(config, err) < 0)
+        config_check_webhooks(config, err) < 0 || place_all(config, err) < 0 ||
+        config_read_services(config, err) < 0)
         return NULL;
     return steal(&config);
 }
@@ -332,6 +343,7 @@ void config_free(struct config *config)
     if (!config)
         return;
     section_free(CONFIG_ACCESS, config->access, config->access_count);
+    section_free(CONFIG_WEBHOOKS, config->webhooks, config->webhook_count);
     section_free(CONFIG_QUOTAS, config->quotas, config->quota_count);
     for (size_t i = 0; i < config->workload_count; i++)
         mem_free(config->workloads[i].shares);

@@ -222,6 +222,28 @@ struct config_traces {
     char *endpoint; /* URL of a collector of OpenTelemetry; NULL: no traces */
 };
 
+enum webhook_topic {
+    WEBHOOK_DEPARTURES,
+    WEBHOOK_LATE,
+    WEBHOOK_RECLAIMS,
+    WEBHOOK_HEALTH,
+    WEBHOOK_TOPICS,
+};
+enum webhook_form { WEBHOOK_CLOUDEVENTS, WEBHOOK_SLACK, WEBHOOK_FORMS };
+
+/* A receiver of messages. */
+struct config_webhook {
+    char *name;
+    char *form_name;
+    enum webhook_form form;
+    char *topics_text;
+    bool wants[WEBHOOK_TOPICS];
+    char *url;         /* NULL: it is in url_file */
+    char *url_file;    /* paths, absolute; NULL: none */
+    char *secret_file; /* NULL: nothing is signed */
+    char *source;
+};
+
 /* Where commands ask the service; not of the file. */
 struct config_remote {
     char *url;    /* https://HOST:PORT; NULL: its socket */
@@ -275,12 +297,20 @@ struct config {
     size_t workload_count;
     struct config_quota *quotas;
     size_t quota_count; /* may be 0 */
+    struct config_webhook *webhooks;
+    size_t webhook_count; /* may be 0 */
     struct config_listen listen;
     struct config_remote remote;
     struct access_tokens tokens;
     struct access_rule *access;
     size_t access_count; /* may be 0 */
 };
+
+/* As they are written in the file. */
+const char *webhook_topic_name(enum webhook_topic topic)
+    __attribute__((returns_nonnull, warn_unused_result));
+const char *webhook_form_name(enum webhook_form form)
+    __attribute__((returns_nonnull, warn_unused_result));
 
 /* Reads and checks the file.  Paths in it are relative to its folder. */
 struct config *config_read(const char *path, struct error *err) __attribute__((warn_unused_result));

@@ -70,6 +70,7 @@ static const struct setting top_settings[] = {
       "the Deployments that serve queues, by name" },
     { "quotas", SETTING_NODE, NODE(quotas), "", 0, 0,
       "Kueue quotas that follow the nodes, by name" },
+    { "webhooks", SETTING_NODE, NODE(webhooks), "", 0, 0, "who is told of what happens, by name" },
 };
 
 static const struct setting drain_settings[] = {
@@ -81,8 +82,8 @@ static const struct setting drain_settings[] = {
       "time after the cordon before a node may count as empty" },
     { "gangs", SETTING_TEXT, offsetof(struct config_drain, gangs_name), "suspend", 0, 0,
       "`suspend`: the owner of a gang (Kueue Workload, JobSet, training job, Job, Argo Workflow) "
-      "is "
-      "suspended before its first pod is evicted, and resumed when the nodes are empty; `evict`: "
+      "is suspended before its first pod is evicted, and resumed when the nodes are empty; "
+      "`evict`: "
       "pods are evicted one by one" },
 };
 
@@ -103,8 +104,7 @@ static const struct setting guard_settings[] = {
     { "breaker_pause", SETTING_DURATION, offsetof(struct config_guard, breaker_pause_ms), "30m",
       SECOND_MS, 7 * (int64_t)DAY_MS,
       "how long the pool then stays closed, unless an attempt succeeds earlier; after it one node "
-      "is "
-      "tried" },
+      "is tried" },
     { "canary", SETTING_BOOL, offsetof(struct config_guard, canary), "false", 0, 0,
       "`true`: the first scheduled move to a pool takes one node, and so does the first after a "
       "failure; the next moves take 2, 4, 8 and so on; each begins when all nodes of the move "
@@ -492,4 +492,6 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
                         "grows when their GPUs can be used.\nWhile it cannot be set, only a "
                         "reclaim takes its nodes.",
                         TABLE(quota_settings), ENTRIES(quota) },
+    [CONFIG_WEBHOOKS] = { "webhooks.NAME", "One receiver of messages.",
+                          TABLE(config_webhook_settings), ENTRIES(webhook) },
 };

@@ -34,6 +34,7 @@ enum config_table_id {
     CONFIG_WORKLOADS,
     CONFIG_SHARES,
     CONFIG_QUOTAS,
+    CONFIG_WEBHOOKS,
     CONFIG_TABLE_COUNT,
 };
 
@@ -62,6 +63,7 @@ struct config_file {
     const struct yaml_node *queues;
     const struct yaml_node *workloads;
     const struct yaml_node *quotas;
+    const struct yaml_node *webhooks;
 };
 
 struct config_table {
@@ -94,6 +96,12 @@ int config_read_accelerators(struct config *config, const struct yaml_node *sect
 
 /* `access`: each entry is a role's.  config_access.c */
 int config_check_access(const struct config *config, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* `webhooks`; config_webhooks.c */
+enum { CONFIG_WEBHOOK_SETTINGS = 6 };
+extern const struct setting config_webhook_settings[CONFIG_WEBHOOK_SETTINGS];
+int config_check_webhooks(struct config *config, struct error *err)
     __attribute__((warn_unused_result));
 
 /* Entries with keys of their kind; config_kinds.c.  Reads one entry, with the keys of its kind. */

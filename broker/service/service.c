@@ -27,6 +27,18 @@ static void tell(void *context, enum journal_fate fate)
         sides_tell_people(service->runner);
 }
 
+static void tell_webhooks(struct service *service)
+{
+    owned(json) json_t *health = NULL;
+    owned(json) json_t *reclaims = NULL;
+
+    if (!webhooks_want_look(service->webhooks))
+        return;
+    health = health_describe(service->health);
+    reclaims = reclaims_describe(service);
+    webhooks_look(service->webhooks, health, reclaims);
+}
+
 static void tick(void *context)
 {
     struct service *service = context;
@@ -37,6 +49,7 @@ static void tick(void *context)
     clock_look(service->clock);
     service_advance(service);
     story_look(service);
+    tell_webhooks(service);
     journal_after(service->world->journal, tell, service);
 }
 
@@ -93,6 +106,9 @@ int service_load_records(struct service *service, struct error *err)
         return error_context(err, "journal");
     service->scaler = scaler_new(service);
     service->quotas = quotas_new(service);
+    service->webhooks = webhooks_open(service->runner, err);
+    if (!service->webhooks)
+        return error_context(err, "journal");
     journal_on_failure(service->world->journal, on_failure, service);
     service->runner->may_drain = may_drain;
     service->runner->may_drain_context = service;
@@ -153,6 +169,7 @@ void service_start(struct service *service)
     service->started_ms = loop_now(service->world->loop);
     fleet_watch(service->fleet, on_news, service);
     timer_set(service->timer, 0);
+    webhooks_start(service->webhooks);
 }
 
 void service_close(struct service *service)
@@ -166,6 +183,7 @@ void service_close(struct service *service)
     quotas_free(service->quotas);
     dry_runs_clear(service);
     clock_free(service->clock);
+    webhooks_free(service->webhooks);
     runner_close(service->runner);
     guard_clear(&service->guard);
     reclaims_clear(service);
@@ -192,6 +210,11 @@ void service_set_face(struct service *service, const struct service_face *face)
 bool service_is_broken(const struct service *service)
 {
     return service->runner->is_broken;
+}
+
+struct webhooks *service_webhooks(const struct service *service)
+{
+    return service->webhooks;
 }
 
 bool service_has_begun(const struct service *service)

@@ -201,6 +201,11 @@ json_t *service_hosts(const struct service *service)
 json_t *service_release_host(struct service *service, const json_t *request, const char *by,
                              struct error *err) __attribute__((warn_unused_result));
 
+/* The receivers of messages; borrowed. */
+struct webhooks;
+struct webhooks *service_webhooks(const struct service *service)
+    __attribute__((returns_nonnull, warn_unused_result));
+
 /* For a repair by an operator, while no service has the journal.  Sets aside what a start would set
    aside, gives live transfers their missing claims, and names claims of no transfer.  Adds {kind,
    id, text, is_mended, is_aside} to found for each; is_aside: it was set aside before. */

@@ -17,6 +17,7 @@
 #include "broker/transfer/marks.h"
 #include "broker/transfer/runner.h"
 #include "broker/transfer/side.h"
+#include "broker/webhooks/webhooks.h"
 
 struct scaler;
 struct quotas;
@@ -52,6 +53,7 @@ struct service {
     struct runner *runner;
     struct scaler *scaler;
     struct quotas *quotas;
+    struct webhooks *webhooks;
     ARRAY(struct inquiry *) inquiries; /* plans that wait for dry runs */
     struct clock *clock;
     struct map *book;   /* window -> struct schedule, in force */

@@ -367,6 +367,7 @@ json_t *service_status(struct service *service)
     json_object_set_new(status, "pools", describe_pools(service, survey));
     json_object_set_new(status, "quotas", quotas_describe(service->quotas));
     json_object_set_new(status, "unknown", survey_unknown(service, NULL));
+    json_object_set_new(status, "webhooks", webhooks_describe(service->webhooks));
     add_margin(status, service);
     json_object_set_new(status, "notice_violations",
                         json_integer((json_int_t)service->runner->notices.violations));

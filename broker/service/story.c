@@ -44,8 +44,9 @@ static bool is_one_of(const json_t *event, const char *const *members, const cha
 static bool is_act(const json_t *event)
 {
     static const char *const acts[] = {
-        "schedules_applied", "reclaim",         "reclaim_ended",  "freeze", "unfreeze", "hold",
-        "host_released",     "config_reloaded", "config_refused",
+        "schedules_applied", "reclaim",        "reclaim_ended", "freeze",
+        "unfreeze",          "hold",           "host_released", "config_reloaded",
+        "config_refused",    "webhook_tested",
     };
 
     for (size_t i = 0; i < COUNT_OF(acts); i++)

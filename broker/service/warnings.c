@@ -315,6 +315,7 @@ static void look(const struct service *service, const struct survey *survey, str
     add_guesses(service, health);
     for (size_t i = 0; i < service->config->pool_count; i++)
         add_newest(service, &service->config->pools[i], health);
+    webhooks_add_conditions(service->webhooks, health);
     if (service->face.look)
         service->face.look(service->face.context, health);
 }

@@ -27,6 +27,7 @@
     COMMAND(resume, "{TRANSFER | MOVE | NODE}", 1, 1, COMMAND_WRITES) \
     COMMAND(hold, "NODE", 1, 1, COMMAND_WRITES)                      \
     COMMAND(hosts, "[release HOST]", 0, 2, COMMAND_WRITES)           \
+    COMMAND(webhooks, "[test NAME]", 0, 2, COMMAND_WRITES)           \
     COMMAND(journal, "{check,repair}", 1, 1, COMMAND_WRITES)         \
     COMMAND(snapshot, "", 0, 0, COMMAND_WRITES)                      \
     COMMAND(profile, "[QUEUE]", 0, 1, COMMAND_READS)                 \

@@ -107,6 +107,8 @@ void call_free(struct http_call *call)
     if (call->connection)
         call->connection->call = NULL;
     TAILQ_REMOVE(server_calls(call->server), call, links);
+    if (call->is_waiting)
+        TAILQ_REMOVE(&call->server->waiting, call, queue);
     mem_free(call->target);
     mem_free(call->body);
     mem_free(call);
@@ -119,6 +121,14 @@ static struct evhttp_request *end_call(struct http_call *call)
 
     call_free(call);
     return request;
+}
+
+void call_discard(struct http_call *call)
+{
+    struct evhttp_request *request = end_call(call);
+
+    if (request)
+        evhttp_request_free(request);
 }
 
 void call_close_stream(struct http_call *call)
@@ -169,6 +179,11 @@ const char *http_call_body(const struct http_call *call, size_t *ret_size)
 struct http_peer http_call_peer(const struct http_call *call)
 {
     return call->peer;
+}
+
+bool http_call_has_client(const struct http_call *call)
+{
+    return call->connection != NULL;
 }
 
 bool http_call_has_group(const struct http_call *call, gid_t group)
@@ -243,6 +258,13 @@ void http_call_answer(struct http_call *call, const struct http_reply *reply)
     evbuffer_free(buffer);
 }
 
+void http_call_add_header(struct http_call *call, const struct http_header *header)
+{
+    if (call->request)
+        require(evhttp_add_header(evhttp_request_get_output_headers(call->request), header->name,
+                                  header->value) == 0);
+}
+
 static struct evbuffer *output_of(const struct http_call *call)
 {
     return bufferevent_get_output(evhttp_connection_get_bufferevent(call->connection->evcon));
@@ -283,8 +305,11 @@ void http_call_stream_end(struct http_call *call)
 {
     require(call->is_stream);
 
+    struct connection *connection = call->connection;
     struct evhttp_request *request = end_call(call);
 
+    if (connection)
+        server_expect_reader(connection);
     if (request)
         evhttp_send_reply_end(request);
 }

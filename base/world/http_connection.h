@@ -28,11 +28,14 @@ struct connection {
     struct evhttp_connection *evcon; /* known from the first request on */
     struct http_call *call;          /* that is being answered */
     bool is_idle;                    /* kept alive: nothing of the next request came yet */
+    bool is_retired;                 /* to be cut after its answer */
     bool is_doomed;                  /* to be cut in the next turn */
 };
 
 struct http_call {
     TAILQ_ENTRY(http_call) links;
+    TAILQ_ENTRY(http_call) queue; /* while is_waiting */
+    bool is_waiting;              /* for its turn to be handed to the handler */
     struct http_server *server;
     struct connection *connection; /* NULL: the client went away */
     struct evhttp_request *request;
@@ -63,6 +66,8 @@ struct http_server {
     void *context;
     struct connection_list connections;
     struct call_list calls;
+    struct call_list waiting;
+    struct timer *handing;
     ARRAY(struct unix_socket) sockets;
     struct http_gate *gate;
     size_t tcp_count;
@@ -89,6 +94,9 @@ struct http_call *call_new(struct http_server *server, struct connection *connec
 /* The connection ends: the record is about to go. */
 void call_lose_connection(struct http_call *call);
 void call_free(struct http_call *call);
+
+/* A complete call that the handler has not seen, and whose client is gone. */
+void call_discard(struct http_call *call);
 
 /* For a stream without a connection: frees the call and tells its owner. */
 void call_close_stream(struct http_call *call);

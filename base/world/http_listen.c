@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <event2/listener.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -19,6 +20,10 @@
 #include <unistd.h>
 
 enum { BACKLOG = 128, ADDRESS_TEXT_SIZE = 64 };
+
+/* A peer that confirms nothing for so long has vanished: so long after we sent something, or, while
+   nothing is sent, after the first probe. */
+enum { VANISHED_S = 30, PROBE_AFTER_S = 15, PROBE_EACH_S = 5 };
 
 /* Without descriptors left, accepting fails again at once, forever: the listener pauses until the
    next tick. */
@@ -139,6 +144,26 @@ static void name_address(const struct sockaddr *address, char *out, size_t size)
     }
 }
 
+/* The connections that it accepts inherit these. */
+static bool set_options(int fd)
+{
+    const unsigned vanished_ms = VANISHED_S * SECOND_MS;
+    const struct {
+        int level, name, value;
+    } options[] = {
+        { SOL_SOCKET, SO_REUSEADDR, 1 },
+        { SOL_SOCKET, SO_KEEPALIVE, 1 },
+        { IPPROTO_TCP, TCP_KEEPIDLE, PROBE_AFTER_S },
+        { IPPROTO_TCP, TCP_KEEPINTVL, PROBE_EACH_S },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(options); i++)
+        if (setsockopt(fd, options[i].level, options[i].name, &options[i].value,
+                       sizeof options[i].value) < 0)
+            return false;
+    return setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &vanished_ms, sizeof vanished_ms) == 0;
+}
+
 /* Binds a TCP socket and tells its port. */
 static int listen_tcp(struct http_server *server, const struct sockaddr *address, socklen_t size,
                       int *ret_port, struct error *err)
@@ -146,14 +171,12 @@ static int listen_tcp(struct http_server *server, const struct sockaddr *address
     char where[ADDRESS_TEXT_SIZE];
     struct sockaddr_storage bound;
     socklen_t bound_size = sizeof bound;
-    int on = 1;
     int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
     name_address(address, where, sizeof where);
     if (fd < 0)
         return error_errno(err, ERROR_TRANSIENT, "cannot make a socket");
-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
-        bind(fd, address, size) < 0 ||
+    if (!set_options(fd) || bind(fd, address, size) < 0 ||
         getsockname(fd, (struct sockaddr *)&bound, &bound_size) < 0) {
         error_errno(err, errno == EADDRINUSE ? ERROR_CONFLICT : ERROR_DENIED, "cannot bind %s",
                     where);

@@ -35,6 +35,7 @@ enum {
     ANSWER_DEADLINE_MS = 120 * SECOND_MS,
     SWEEP_MS = 200,
     PAUSE_MS = 2 * SECOND_MS,
+    HANDING_MS = 5, /* of a turn of the loop are the handler's */
     HEADERS_SIZE = 32768,
     BODY_SIZE = 1 << 20,
     AHEAD_SIZE = 1 << 16, /* what a client may send while it is answered */
@@ -289,6 +290,8 @@ static void on_answer_sent(struct evhttp_request *request, void *context)
     (void)request;
     connection->is_idle = true;
     connection->deadline_ms = loop_now(connection->server->loop) + IDLE_DEADLINE_MS;
+    if (connection->is_retired)
+        server_doom(connection);
 }
 
 static void meet(struct connection *connection, struct evhttp_connection *evcon)
@@ -320,6 +323,27 @@ static struct connection *find_connection(struct http_server *server,
     return NULL;
 }
 
+/* Calls are handed on in their order, in each turn of the loop for a short time only: however many
+   there are, timers and answers from elsewhere have their turn. */
+static void hand_over(void *context)
+{
+    struct http_server *server = context;
+    struct http_call *call;
+
+    while ((call = TAILQ_FIRST(&server->waiting))) {
+        TAILQ_REMOVE(&server->waiting, call, queue);
+        call->is_waiting = false;
+        if (call->connection)
+            server->handler(server->context, call);
+        else
+            call_discard(call);
+        if (loop_turn_ms(server->loop) >= HANDING_MS)
+            break;
+    }
+    if (!TAILQ_EMPTY(&server->waiting))
+        timer_set(server->handing, 0);
+}
+
 static void on_request(struct evhttp_request *request, void *context)
 {
     struct http_server *server = context;
@@ -338,8 +362,11 @@ static void on_request(struct evhttp_request *request, void *context)
 
     struct http_call *call = call_new(server, connection, request);
 
-    if (call)
-        server->handler(server->context, call);
+    if (!call)
+        return;
+    TAILQ_INSERT_TAIL(&server->waiting, call, queue);
+    call->is_waiting = true;
+    timer_set_sooner(server->handing, 0);
 }
 
 struct http_server *http_server_new(struct loop *loop, http_handler_fn handler, void *context)
@@ -354,6 +381,8 @@ struct http_server *http_server_new(struct loop *loop, http_handler_fn handler, 
     server->gate = http_gate_new();
     TAILQ_INIT(&server->connections);
     TAILQ_INIT(&server->calls);
+    TAILQ_INIT(&server->waiting);
+    server->handing = timer_new(loop, hand_over, server);
     server->tick = timer_new(loop, on_tick, server);
     server->evhttp = evhttp_new(loop_event_base(loop));
     require(server->evhttp);
@@ -380,6 +409,17 @@ void http_server_renew(struct http_server *server, const struct tls_identity *id
     require(identity);
     SSL_CTX_set_client_hello_cb(tls_identity_context(identity), on_hello, NULL);
     server->identity = identity;
+}
+
+void http_server_retire(struct http_server *server)
+{
+    struct connection *connection;
+
+    TAILQ_FOREACH(connection, &server->connections, links) {
+        connection->is_retired = true;
+        if (!connection->fresh && (!connection->evcon || connection->is_idle))
+            server_doom(connection);
+    }
 }
 
 void http_server_limit(struct http_server *server, const struct http_server_limits *limits)
@@ -422,6 +462,7 @@ void http_server_free(struct http_server *server)
         forget_connection(connection);
     server_remove_sockets(server);
     timer_free(server->tick);
+    timer_free(server->handing);
     http_gate_free(server->gate);
     mem_free(server);
 }

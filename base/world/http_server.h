@@ -68,6 +68,10 @@ int64_t http_server_refused(const struct http_server *server, enum http_refusal 
    The connections that exist keep theirs. */
 void http_server_renew(struct http_server *server, const struct tls_identity *identity);
 
+/* Ends the connections that exist, because their clients may not be believed any more: idle ones
+   at once, the others after their answer.  The caller ends their streams. */
+void http_server_retire(struct http_server *server);
+
 /* Binds a unix socket with this mode (for example 0660).  A dead socket file in the way is
    replaced, a live one is ERROR_CONFLICT.  The path's length limit is checked. */
 int http_server_listen_unix(struct http_server *server, const char *path, mode_t mode,
@@ -107,6 +111,9 @@ struct wall_time http_call_certificate_ends(const struct http_call *call);
    that was led here under another name (DNS rebinding) does not. */
 bool http_call_names_server(const struct http_call *call);
 
+/* Whether the client is still there to hear the answer. */
+bool http_call_has_client(const struct http_call *call);
+
 /* The user who logged in to the session of that process: sudo and su do not change it.  The kernel
    lets only root set it, so it says which person acts as root, and gives no right.  LOGIN_NONE: the
    process belongs to no login (cron, a service). */
@@ -125,6 +132,9 @@ struct http_reply {
 
 /* Answers and ends the call. */
 void http_call_answer(struct http_call *call, const struct http_reply *reply);
+
+/* Before the answer or stream begins: sends this header, too. */
+void http_call_add_header(struct http_call *call, const struct http_header *header);
 
 /* Streaming: begin, then pieces, then end. on_close is called once when the client closes the
    connection before the end; the call is invalid after it, and after http_call_stream_end(). */

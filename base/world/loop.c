@@ -36,6 +36,16 @@ void loop_wall_move(struct loop *loop, int64_t by_ms)
     loop->wall_ms += by_ms;
 }
 
+int64_t loop_turn_ms(const struct loop *loop)
+{
+    return loop->verbs->turn_ms ? loop->verbs->turn_ms(loop) : 0;
+}
+
+int64_t loop_late_ms(const struct loop *loop)
+{
+    return loop->verbs->late_ms ? loop->verbs->late_ms(loop) : 0;
+}
+
 const char *loop_boot(const struct loop *loop)
 {
     return loop->boot;

@@ -50,6 +50,13 @@ int64_t loop_wall_apart(const struct loop *loop);
 /* Moves loop_wall() forward by so much (back: negative), from now on. */
 void loop_wall_move(struct loop *loop, int64_t by_ms);
 
+/* How long the present turn has taken, in ms of the real clock; 0 on a virtual loop. */
+int64_t loop_turn_ms(const struct loop *loop);
+
+/* By how much the latest timer of the last minute or two fired after its time, in ms of the real
+   clock; 0 on a virtual loop. */
+int64_t loop_late_ms(const struct loop *loop);
+
 /* Identifies the system's boot from which loop_now() counts.  Readings of two processes can be
    compared if both have the same boot.  "": not known.  Borrowed from the loop. */
 const char *loop_boot(const struct loop *loop);

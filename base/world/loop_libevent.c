@@ -29,6 +29,13 @@ struct clocks {
     int64_t skipped_ms; /* by loop_skip(), so far */
 };
 
+/* How late timers fired: the most of this minute, and of the last one in which some fired. */
+struct lateness {
+    int64_t minute;
+    int64_t most_ms;
+    int64_t before_ms;
+};
+
 struct loop_libevent {
     struct loop loop;
     struct event_base *base;
@@ -37,6 +44,7 @@ struct loop_libevent {
     struct event *hangup;
     struct timer *terminated;
     struct timer *hung_up;
+    struct lateness lateness;
     struct clocks *clocks; /* apart, because reading the clock does not change the loop */
 };
 
@@ -46,6 +54,11 @@ static int64_t read_clock(clockid_t id)
 
     require(clock_gettime(id, &spec) == 0);
     return (int64_t)spec.tv_sec * SECOND_MS + spec.tv_nsec / 1000000;
+}
+
+static int64_t real_now(const struct loop *loop)
+{
+    return read_clock(CLOCK_BOOTTIME) + ((const struct loop_libevent *)loop)->clocks->skipped_ms;
 }
 
 static const struct clocks *clocks_of(const struct loop *loop)
@@ -79,7 +92,7 @@ static void on_wake(evutil_socket_t fd, short what, void *context)
 
 static void wait_for_events(struct loop_libevent *self, int64_t until_ms)
 {
-    int64_t now_ms = read_clock(CLOCK_BOOTTIME) + self->clocks->skipped_ms;
+    int64_t now_ms = real_now(&self->loop);
     const struct timer *first = timers_first(&self->loop.timers);
     int64_t wake_ms = now_ms + LONGEST_WAIT_MS;
 
@@ -95,6 +108,36 @@ static void wait_for_events(struct loop_libevent *self, int64_t until_ms)
     require(event_base_loop(self->base, EVLOOP_ONCE) >= 0);
 }
 
+/* A turn that takes long makes the timers late that are due meanwhile. */
+static void note_lateness(struct loop *loop, const struct timer *timer)
+{
+    struct lateness *lateness = &((struct loop_libevent *)loop)->lateness;
+    int64_t now_ms = real_now(loop);
+    int64_t minute = now_ms / MINUTE_MS;
+
+    if (lateness->minute != minute) {
+        lateness->before_ms = lateness->minute + 1 == minute ? lateness->most_ms : 0;
+        lateness->most_ms = 0;
+        lateness->minute = minute;
+    }
+    if (now_ms - timer->due_ms > lateness->most_ms)
+        lateness->most_ms = now_ms - timer->due_ms;
+}
+
+static int64_t libevent_late_ms(const struct loop *loop)
+{
+    const struct lateness *lateness = &((const struct loop_libevent *)loop)->lateness;
+
+    return lateness->most_ms > lateness->before_ms ? lateness->most_ms : lateness->before_ms;
+}
+
+static int64_t libevent_turn_ms(const struct loop *loop)
+{
+    int64_t began_ms = loop_now(loop); /* read first: it may begin the turn */
+
+    return real_now(loop) - began_ms;
+}
+
 /* A timer that a timer sets for "now" waits for the next turn, or descriptors would starve. */
 static void fire_due(struct loop *loop)
 {
@@ -106,6 +149,7 @@ static void fire_due(struct loop *loop)
 
         if (!first || first->due_ms > now_ms || first->sequence >= next_turn)
             break;
+        note_lateness(loop, first);
         loop_fire(loop, first);
     }
 }
@@ -200,6 +244,8 @@ static const struct loop_verbs verbs = {
     .on_terminate = libevent_on_terminate,
     .on_hangup = libevent_on_hangup,
     .skip = libevent_skip,
+    .turn_ms = libevent_turn_ms,
+    .late_ms = libevent_late_ms,
 };
 
 /* On a machine without a boot ID the boot has no name. */

@@ -20,6 +20,8 @@ struct loop_verbs {
     void (*on_terminate)(struct loop *loop, timer_fn fire, void *context);
     void (*on_hangup)(struct loop *loop, timer_fn fire, void *context);
     void (*skip)(struct loop *loop, int64_t by_ms);
+    int64_t (*turn_ms)(const struct loop *loop); /* these two are NULL where time only jumps */
+    int64_t (*late_ms)(const struct loop *loop);
 };
 
 struct loop {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,4 +96,14 @@ void supervisor_tell(struct supervisor *supervisor, const char *state)
                (const struct sockaddr *)&supervisor->address, supervisor->address_size) < 0)
         log_warn("supervisor_silent", FIELD_TEXT("state", state),
                  FIELD_TEXT("text", strerror(errno)));
+}
+
+/* The watchdog takes another time while the service runs (sd_notify(3)). */
+void supervisor_ask_patience(struct supervisor *supervisor, int64_t patience_ms)
+{
+    int64_t time_ms = patience_ms > supervisor->watchdog_ms ? patience_ms : supervisor->watchdog_ms;
+    owned(chars) char *state = text_format("WATCHDOG_USEC=%" PRId64 "\nWATCHDOG=1", time_ms * 1000);
+
+    if (supervisor->watchdog_ms > 0)
+        supervisor_tell(supervisor, state);
 }

@@ -15,6 +15,10 @@ struct supervisor *supervisor_new(struct loop *loop)
     __attribute__((returns_nonnull, warn_unused_result));
 void supervisor_free(struct supervisor *supervisor);
 
+/* Asks the watchdog for this much patience from now on, because the loop will not turn for long; 0:
+   for as much as WATCHDOG_USEC gives.  Without a watchdog nothing is sent. */
+void supervisor_ask_patience(struct supervisor *supervisor, int64_t patience_ms);
+
 /* Sends a state, such as "READY=1" or "STOPPING=1".  What is not delivered is logged. */
 void supervisor_tell(struct supervisor *supervisor, const char *state);
 

@@ -21,6 +21,7 @@ enum { PEM_LIMIT = 256 << 10, NAME_MAX_LENGTH = 253 };
 
 struct tls_identity {
     SSL_CTX *context;
+    struct wall_time lists_end;
 };
 
 /* A PEM text as OpenSSL reads it.  Freed with BIO_free(). */
@@ -136,8 +137,53 @@ static int use_client_ca(SSL_CTX *context, const char *path, struct error *err)
     return 0;
 }
 
-static int fill(SSL_CTX *context, const struct tls_files *files, struct error *err)
+/* A time that cannot be read is long ago. */
+static struct wall_time wall_of(const ASN1_TIME *time)
 {
+    ASN1_TIME *epoch = ASN1_TIME_set(NULL, 0);
+    int days = 0;
+    int seconds = 0;
+
+    require(epoch);
+    if (ASN1_TIME_diff(&days, &seconds, epoch, time) != 1)
+        days = -1;
+    ASN1_TIME_free(epoch);
+    return (struct wall_time){ days * (int64_t)DAY_MS + seconds * (int64_t)SECOND_MS };
+}
+
+/* The lists are for the clients' own certificates.  OpenSSL refuses a certificate whose issuer has
+   no list here, or one that has ended: what is not known to be good is not accepted. */
+static int use_client_crl(struct tls_identity *identity, const char *path, struct error *err)
+{
+    owned(text) struct text *text = NULL;
+    BIO *bio = open_pem(path, &text, err);
+    X509_STORE *store = SSL_CTX_get_cert_store(identity->context);
+    X509_CRL *list;
+    int count = 0;
+    bool is_good = true;
+
+    if (!bio)
+        return -1;
+    while (is_good && (list = PEM_read_bio_X509_CRL(bio, NULL, NULL, NULL))) {
+        const ASN1_TIME *next = X509_CRL_get0_nextUpdate(list);
+        struct wall_time end = next ? wall_of(next) : (struct wall_time){ 0 };
+
+        is_good = next && X509_STORE_add_crl(store, list) == 1;
+        if (end.ms < identity->lists_end.ms)
+            identity->lists_end = end;
+        count++;
+        X509_CRL_free(list);
+    }
+    BIO_free(bio);
+    if (!is_good || count == 0)
+        return refuse(path, "has no revocation list that says when its next one comes", err);
+    X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(identity->context), X509_V_FLAG_CRL_CHECK);
+    return check_end(path, err);
+}
+
+static int fill(struct tls_identity *identity, const struct tls_files *files, struct error *err)
+{
+    SSL_CTX *context = identity->context;
     int verify = SSL_VERIFY_NONE;
 
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
@@ -151,7 +197,8 @@ static int fill(SSL_CTX *context, const struct tls_files *files, struct error *e
         return -1;
     if (!files->client_ca)
         return 0;
-    if (use_client_ca(context, files->client_ca, err) < 0)
+    if (use_client_ca(context, files->client_ca, err) < 0 ||
+        (files->client_crl && use_client_crl(identity, files->client_crl, err) < 0))
         return -1;
     verify = SSL_VERIFY_PEER | (files->needs_client ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0);
     SSL_CTX_set_verify(context, verify, NULL);
@@ -165,7 +212,8 @@ struct tls_identity *tls_identity_read(const struct tls_files *files, struct err
     ERR_clear_error();
     identity->context = SSL_CTX_new(TLS_server_method());
     require(identity->context && files->certificate && files->key);
-    return fill(identity->context, files, err) < 0 ? NULL : steal(&identity);
+    identity->lists_end.ms = INT64_MAX;
+    return fill(identity, files, err) < 0 ? NULL : steal(&identity);
 }
 
 void tls_identity_free(struct tls_identity *identity)
@@ -194,18 +242,9 @@ bool tls_identity_is_for(const struct tls_identity *identity, const char *host)
            X509_check_host(certificate, name, length, 0, NULL) == 1;
 }
 
-/* A certificate whose time cannot be read ended long ago. */
 static struct wall_time end_of(const X509 *certificate)
 {
-    ASN1_TIME *epoch = ASN1_TIME_set(NULL, 0);
-    int days = 0;
-    int seconds = 0;
-
-    require(epoch);
-    if (ASN1_TIME_diff(&days, &seconds, epoch, X509_get0_notAfter(certificate)) != 1)
-        days = -1;
-    ASN1_TIME_free(epoch);
-    return (struct wall_time){ days * (int64_t)DAY_MS + seconds * (int64_t)SECOND_MS };
+    return wall_of(X509_get0_notAfter(certificate));
 }
 
 static struct wall_time first_end(struct wall_time first, const STACK_OF(X509) * certificates)
@@ -225,6 +264,11 @@ struct wall_time tls_identity_ends(const struct tls_identity *identity)
 
     require(SSL_CTX_get0_chain_certs(identity->context, &issuers) == 1);
     return first_end(end_of(SSL_CTX_get0_certificate(identity->context)), issuers);
+}
+
+struct wall_time tls_identity_lists_end(const struct tls_identity *identity)
+{
+    return identity->lists_end;
 }
 
 struct wall_time tls_peer_ends(struct ssl_st *connection)

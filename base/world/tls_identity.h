@@ -21,6 +21,7 @@ struct tls_files {
     const char *certificate; /* PEM: the server's certificate, then those of its issuers */
     const char *key;         /* PEM, not encrypted, and closed to other users */
     const char *client_ca;   /* PEM: who may issue client certificates; NULL: none are asked for */
+    const char *client_crl;  /* PEM: the revocation list of each of these; NULL: none are read */
     bool needs_client;       /* a client without a certificate is refused in the handshake */
 };
 
@@ -40,6 +41,10 @@ bool tls_identity_is_for(const struct tls_identity *identity, const char *host);
 /* When the first of its certificates ends: the server's own, or one of its issuers' in the same
    file. */
 struct wall_time tls_identity_ends(const struct tls_identity *identity);
+
+/* When the first of the revocation lists ends: OpenSSL believes no client certificate of its
+   authority from then on.  INT64_MAX: there are none. */
+struct wall_time tls_identity_lists_end(const struct tls_identity *identity);
 
 /* When the first of the certificates ends by which the client is believed; 0: it showed none.  The
    handshake has checked them once; a connection may live longer. */

@@ -154,6 +154,28 @@ static enum access_role role_on_socket(const struct access *access, const struct
     return role;
 }
 
+bool access_learn(const struct access *access, const struct http_call *call, struct loop *loop,
+                  names_done_fn done, void *context)
+{
+    uid_t users[] = { http_call_peer(call).uid, http_call_peer(call).uid };
+
+    if (!http_call_peer(call).is_local)
+        return false;
+    if (http_call_login(call, &users[1]) != LOGIN_KNOWN)
+        users[1] = users[0];
+    for (size_t i = 0; i < COUNT_OF(users); i++)
+        if (!names_has(access->names, users[i], loop_wall(loop))) {
+            names_learn(access->names, loop, users[i], done, context);
+            return true;
+        }
+    return false;
+}
+
+void access_stop(struct access *access)
+{
+    names_stop(access->names);
+}
+
 /* A person who works as another user is named as well.  An ordinary user's own login adds nothing.
  */
 void access_name(const struct access *access, const struct http_call *call, struct wall_time now,
@@ -225,6 +247,7 @@ static int see_certificate(const struct access *access, const struct http_call *
         at += length + 1;
     }
     text_print(person->key, sizeof person->key, "certificate %s", person->name);
+    person->ends = http_call_certificate_ends(call);
     return 0;
 }
 
@@ -282,6 +305,7 @@ static int see_token(const struct access *access, const char *token, struct wall
     text_print(person->key, sizeof person->key, "token %s", name);
     person->role = role_of_claims(access, claims);
     person->has_token = true;
+    person->ends = bearer_ends(claims);
     return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/timestamp.h"
 #include "base/world/http_server.h"
+#include "broker/access/names.h"
 #include "broker/access/role.h"
 
 #include <stdbool.h>
@@ -61,6 +62,7 @@ struct person {
     enum access_door door;
     enum access_role role;
     bool has_token;              /* it is a token's, not a certificate's */
+    struct wall_time ends;       /* of that token or certificate; 0: the person does not end */
     char name[PERSON_NAME_SIZE]; /* "ada"; "root (login ada)" for root by sudo or su */
     char key[PERSON_NAME_SIZE];  /* whose rates count: one for all names of a user */
 };
@@ -94,8 +96,16 @@ void access_set_source(struct access *access, struct key_source *source);
 int access_see(const struct access *access, const struct http_call *call, struct wall_time now,
                struct person *ret_person, struct error *err) __attribute__((warn_unused_result));
 
-/* Completes the name.  It may ask a directory server, so call it for requests that are within their
-   rate. */
+/* Whether access_name() would have to ask for a user's name, which a directory server may know.
+   Then it is found out in a thread, and names_learn() calls `done`; this function may find that
+   another name is missing then.  Call it for requests that are within their rate. */
+bool access_learn(const struct access *access, const struct http_call *call, struct loop *loop,
+                  names_done_fn done, void *context);
+
+/* names_stop() for what access_learn() has not called yet. */
+void access_stop(struct access *access);
+
+/* Completes the name. */
 void access_name(const struct access *access, const struct http_call *call, struct wall_time now,
                  struct person *person);
 

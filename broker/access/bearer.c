@@ -118,6 +118,14 @@ static int check_times(const json_t *claims, struct wall_time now, struct error 
     return 0;
 }
 
+struct wall_time bearer_ends(const json_t *claims)
+{
+    double at_ms = 0;
+
+    require(read_time(claims, "exp", &at_ms)); /* the claims were checked */
+    return (struct wall_time){ (int64_t)at_ms + BEARER_LEEWAY_MS };
+}
+
 bool bearer_has(const json_t *claims, const char *name, const char *value)
 {
     const json_t *claim = json_object_get(claims, name);

@@ -31,5 +31,8 @@ json_t *bearer_read(const char *token, const struct web_keys *keys,
                     const struct bearer_rules *rules, struct wall_time now, struct error *err)
     __attribute__((warn_unused_result));
 
+/* From when on bearer_read() refuses the token of these claims, which it has read. */
+struct wall_time bearer_ends(const json_t *claims);
+
 /* Whether the claim is this text, or a list that has it. */
 bool bearer_has(const json_t *claims, const char *name, const char *value);

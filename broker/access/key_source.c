@@ -5,8 +5,10 @@
  */
 #include "broker/access/key_source.h"
 
+#include "base/crypto.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 enum {
     TIMEOUT_MS = 10 * SECOND_MS,
@@ -23,17 +25,34 @@ struct key_source {
     struct wall_time since;
     struct error trouble; /* ERROR_NONE: the last answer gave the keys */
     int64_t asked_ms;
-    int64_t retry_ms; /* 0: after a success */
+    int64_t retry_ms;            /* 0: after a success */
+    char hash[SHA256_TEXT_SIZE]; /* of the key set in use; "": none */
+    void (*changed)(void *context);
+    void *context;
 };
 
-static void take(struct key_source *source, struct web_keys *keys)
+static void take(struct key_source *source, struct web_keys *keys, const struct http_answer *answer)
 {
+    char hash[SHA256_TEXT_SIZE];
+    bool is_other;
+
+    crypto_sha256_text(answer->body, answer->body_size, hash);
+    is_other = !text_equal(hash, source->hash);
+    text_copy(source->hash, sizeof source->hash, hash);
     web_keys_free(source->keys);
     source->keys = keys;
     source->since = loop_wall(source->world->loop);
     source->trouble = (struct error){ 0 };
     source->retry_ms = 0;
     timer_set(source->timer, KEY_SOURCE_AGE_MS);
+    if (is_other && source->changed)
+        source->changed(source->context);
+}
+
+void key_source_watch(struct key_source *source, void (*changed)(void *context), void *context)
+{
+    source->changed = changed;
+    source->context = context;
 }
 
 static void fail(struct key_source *source, const struct error *err)
@@ -61,7 +80,7 @@ static void on_answer(void *context, const struct http_answer *answer, const str
     else
         keys = web_keys_parse(answer->body, answer->body_size, source->url, &err);
     if (keys)
-        take(source, keys);
+        take(source, keys, answer);
     else
         fail(source, &err);
 }

@@ -24,6 +24,9 @@ void key_source_free(struct key_source *source);
 /* Valid until the next turn of the loop; NULL: none have come yet. */
 const struct web_keys *key_source_keys(const struct key_source *source);
 
+/* `changed` is called when the key set has become another one; NULL: nothing is. */
+void key_source_watch(struct key_source *source, void (*changed)(void *context), void *context);
+
 /* A token names a key that the set lacks. */
 void key_source_miss(struct key_source *source);
 

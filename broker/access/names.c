@@ -6,9 +6,11 @@
  */
 #include "broker/access/names.h"
 
+#include "base/array.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/world/worker.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -21,8 +23,21 @@ struct name {
     char chars[];
 };
 
+/* A user whose name is wanted. */
+struct wish {
+    uid_t uid;
+    names_done_fn done;
+    void *context;
+};
+
 struct names {
     struct map *users; /* uid as text -> struct name */
+    ARRAY(struct wish) wishes;
+    struct loop *loop;     /* of the wishes */
+    struct worker *worker; /* NULL: none was needed yet */
+    bool is_asking;
+    uid_t asked;  /* while is_asking the thread's, as is the answer */
+    char *answer; /* NULL: none */
 };
 
 static const struct names_source the_system = { getpwuid_r, getgrnam_r };
@@ -45,6 +60,7 @@ void names_free(struct names *names)
 {
     if (!names)
         return;
+    names_stop(names);
     map_free(names->users);
     mem_free(names);
 }
@@ -88,25 +104,122 @@ static void forget_old(struct names *names, struct wall_time now)
         map_clear(names->users);
 }
 
-void names_user(struct names *names, uid_t uid, struct wall_time now, char *out, size_t size)
+static const struct name *find(const struct names *names, uid_t uid, struct wall_time now)
 {
     char key[KEY_SIZE];
-    struct name *name;
+    const struct name *name;
 
     text_print(key, sizeof key, "%u", (unsigned)uid);
     name = map_get(names->users, key);
-    if (!name || name->until.ms <= now.ms || name->until.ms > now.ms + NAMES_AGE_MS) {
-        owned(chars) char *answer = ask_user(uid);
-        size_t length = strlen(answer) + 1;
+    return name && name->until.ms > now.ms && name->until.ms <= now.ms + NAMES_AGE_MS ? name : NULL;
+}
 
-        name = mem_new(sizeof *name + length);
-        memcpy(name->chars, answer, length);
-        name->until.ms = now.ms + NAMES_AGE_MS;
-        if (map_count(names->users) >= NAMES_KEPT_MOST)
-            forget_old(names, now);
-        map_set(names->users, key, name);
+static const struct name *keep(struct names *names, uid_t uid, struct wall_time now,
+                               const char *answer)
+{
+    size_t length = strlen(answer) + 1;
+    struct name *name = mem_new(sizeof *name + length);
+    char key[KEY_SIZE];
+
+    text_print(key, sizeof key, "%u", (unsigned)uid);
+    memcpy(name->chars, answer, length);
+    name->until.ms = now.ms + NAMES_AGE_MS;
+    if (map_count(names->users) >= NAMES_KEPT_MOST)
+        forget_old(names, now);
+    map_set(names->users, key, name);
+    return name;
+}
+
+bool names_has(const struct names *names, uid_t uid, struct wall_time now)
+{
+    return find(names, uid, now) != NULL;
+}
+
+void names_user(struct names *names, uid_t uid, struct wall_time now, char *out, size_t size)
+{
+    const struct name *name = find(names, uid, now);
+
+    if (!name) {
+        owned(chars) char *answer = ask_user(uid);
+
+        name = keep(names, uid, now, answer);
     }
     text_copy(out, size, name->chars);
+}
+
+/* In the worker's thread. */
+static void ask_asked(void *context)
+{
+    struct names *names = context;
+
+    names->answer = ask_user(names->asked);
+}
+
+static void begin_next(struct names *names);
+
+/* All who wait for this user are told; one that is told may wish for another. */
+static void hear(void *context)
+{
+    struct names *names = context;
+    owned(chars) char *answer = steal(&names->answer);
+    uid_t uid = names->asked;
+
+    names->is_asking = false;
+    (void)keep(names, uid, loop_wall(names->loop), answer);
+    for (size_t i = 0; i < names->wishes.count;) {
+        struct wish wish = names->wishes.items[i];
+
+        if (wish.uid != uid) {
+            i++;
+            continue;
+        }
+        array_remove(&names->wishes, i);
+        wish.done(wish.context, false);
+        i = 0;
+    }
+    begin_next(names);
+}
+
+static void begin_next(struct names *names)
+{
+    struct error err;
+
+    if (names->is_asking || names->wishes.count == 0)
+        return;
+    names->asked = names->wishes.items[0].uid;
+    names->is_asking = true;
+    if (!names->worker)
+        names->worker = worker_new(names->loop, &err);
+    if (names->worker) {
+        worker_begin(names->worker, ask_asked, hear, names);
+    } else { /* without a thread it is asked here */
+        ask_asked(names);
+        hear(names);
+    }
+}
+
+void names_learn(struct names *names, struct loop *loop, uid_t uid, names_done_fn done,
+                 void *context)
+{
+    require(!names->loop || names->loop == loop);
+    names->loop = loop;
+    *array_add(&names->wishes) = (struct wish){ uid, done, context };
+    begin_next(names);
+}
+
+void names_stop(struct names *names)
+{
+    worker_free(steal(&names->worker));
+    mem_free(steal(&names->answer));
+    names->is_asking = false;
+    while (names->wishes.count > 0) {
+        struct wish wish = names->wishes.items[0];
+
+        array_remove(&names->wishes, 0);
+        wish.done(wish.context, true);
+    }
+    array_clear(&names->wishes);
+    names->loop = NULL;
 }
 
 int names_group(const char *name, gid_t *ret_group, struct error *err)

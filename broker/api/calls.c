@@ -6,10 +6,10 @@
 #include "base/input/json.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "broker/api/answers.h"
 #include "broker/api/api.h"
 #include "broker/api/browser.h"
 #include "broker/api/changes.h"
-#include "broker/api/departure_calendar.h"
 #include "broker/api/metrics.h"
 #include "broker/api/page.h"
 #include "broker/api/routes.h"
@@ -25,6 +25,7 @@ struct api {
     struct refusals *refusals;
     struct loop *loop;
     struct changes *changes;
+    struct answers *answers;
 };
 
 static int status_of(enum error_kind kind)
@@ -160,26 +161,73 @@ static void note_refusal(const struct api *api, const struct http_call *call,
     refusals_add(api->refusals, &refusal);
 }
 
-/* Who asks, and whether that person may.  The name of a user may be asked of a directory server,
-   so a flood is refused before that. */
-static int admit(const struct api *api, const struct route *route, const struct http_call *call,
+/* What a call has behind it when handle() is called again. */
+enum { HAS_WAITED = 1, IS_COUNTED = 2 };
+
+static void handle(const struct api *api, struct http_call *call, int behind);
+
+/* A call that waits for the name of its user. */
+struct naming {
+    const struct api *api;
+    struct http_call *call;
+    int behind;
+};
+
+/* Without its client a call has no headers any more, so nothing is done for it.  When all is over,
+   so is the call, with its server. */
+static void on_named(void *context, bool is_over)
+{
+    struct naming *naming = context;
+
+    if (!is_over && http_call_has_client(naming->call))
+        handle(naming->api, naming->call, naming->behind | IS_COUNTED);
+    else if (!is_over)
+        http_call_drop(naming->call);
+    mem_free(naming);
+}
+
+static bool waits_for_name(const struct api *api, struct http_call *call, int behind)
+{
+    struct naming *naming = mem_new(sizeof *naming);
+
+    *naming = (struct naming){ api, call, behind };
+    if (access_learn(api->access, call, api->loop, on_named, naming))
+        return true;
+    mem_free(naming);
+    return false;
+}
+
+/* Who asks, and whether that person may ask so often.  The name of a user may be asked of a
+   directory server, so a flood is refused before that. */
+static int count(const struct api *api, const struct route *route, const struct http_call *call,
                  struct person *person, struct error *err)
 {
-    struct wall_time now = loop_wall(api->loop);
     int result;
 
-    if (access_see(api->access, call, now, person, err) < 0) {
+    if (access_see(api->access, call, loop_wall(api->loop), person, err) < 0) {
         note_refusal(api, call, route, NULL, err);
         return -1;
     }
     result = check_rate(api, route, person, err);
     if (result == 0 && (route->flags & IS_STREAM))
         result = changes_check(api->changes, person->key, err);
-    if (result == 0) {
-        access_name(api->access, call, now, person);
-        if (person->door != DOOR_METRICS)
-            result = access_check(api->access, person, route->role, err);
-    }
+    if (result < 0)
+        note_refusal(api, call, route, person, err);
+    return result;
+}
+
+/* Whether the person, who is counted, may ask this. */
+static int admit(const struct api *api, const struct route *route, const struct http_call *call,
+                 struct person *person, struct error *err)
+{
+    struct wall_time now = loop_wall(api->loop);
+    int result = 0;
+
+    if (person->key[0] == '\0' && access_see(api->access, call, now, person, err) < 0)
+        return -1;
+    access_name(api->access, call, now, person);
+    if (person->door != DOOR_METRICS)
+        result = access_check(api->access, person, route->role, err);
     if (result < 0)
         note_refusal(api, call, route, person, err);
     return result;
@@ -188,16 +236,15 @@ static int admit(const struct api *api, const struct route *route, const struct 
 static json_t *run_route(const struct api *api, const struct route *route, struct ask *ask,
                          struct http_call *call, struct error *err)
 {
-    owned(json) json_t *body = NULL;
+    owned(json) json_t *body = read_body(call, err);
 
-    if (admit(api, route, call, &ask->person, err) < 0)
-        return NULL;
-    body = read_body(call, err);
     if (!body)
         return NULL;
     require(json_is_object(body));
     ask->body = body;
     ask->by = ask->person.name;
+    if (is_act(route))
+        answers_forget(api->answers);
     if (is_act(route))
         log_info("request", FIELD_TEXT("path", route->path), FIELD_TEXT("by", ask->by));
     require(ask->service && ask->body && ask->by);
@@ -206,46 +253,7 @@ static json_t *run_route(const struct api *api, const struct route *route, struc
 
 static void answer_well(void *context, json_t *answer)
 {
-    struct http_call *call = context;
-    owned(chars) char *text = json_print(answer);
-
-    require(json_is_object(answer));
-    http_call_answer(call, &(struct http_reply){ .status = 200,
-                                                 .headers = browser_headers,
-                                                 .header_count = BROWSER_HEADERS,
-                                                 .body = text,
-                                                 .body_size = strlen(text) });
-    json_decref(answer);
-}
-
-static void answer_metrics(struct http_call *call, json_t *facts)
-{
-    enum metrics_form form = metrics_form_of(http_call_header(call, "Accept"));
-    owned(chars) char *text = metrics_print(facts, form);
-
-    http_call_answer(call, &(struct http_reply){ .status = 200,
-                                                 .content_type = metrics_content_type(form),
-                                                 .body = text,
-                                                 .body_size = strlen(text) });
-    json_decref(facts);
-}
-
-static void answer_calendar(struct http_call *call, json_t *board)
-{
-    static const struct http_header headers[] = {
-        { "Content-Disposition", "attachment; filename=\"departures.ics\"" },
-        { "X-Content-Type-Options", "nosniff" },
-    };
-    owned(text) struct text *calendar = text_new(TEXT_UNBOUNDED);
-
-    departures_ical(board, calendar);
-    http_call_answer(call, &(struct http_reply){ .status = 200,
-                                                 .content_type = "text/calendar; charset=utf-8",
-                                                 .headers = headers,
-                                                 .header_count = COUNT_OF(headers),
-                                                 .body = calendar->chars,
-                                                 .body_size = calendar->length });
-    json_decref(board);
+    answers_send(context, ANSWER_JSON, answer);
 }
 
 /* A call that follows the changes. */
@@ -277,7 +285,7 @@ static void on_stream_closed(void *context)
     mem_free(stream);
 }
 
-static void begin_stream(const struct api *api, struct http_call *call, const char *person,
+static void begin_stream(const struct api *api, struct http_call *call, const struct person *person,
                          json_t *answer)
 {
     struct stream *stream = mem_new(sizeof *stream);
@@ -285,9 +293,12 @@ static void begin_stream(const struct api *api, struct http_call *call, const ch
     json_decref(answer); /* it only allowed the stream */
 
     *stream = (struct stream){ api->changes, call };
+    http_call_add_header(call, &browser_headers[0]);
+    http_call_add_header(call, &browser_headers[1]);
     http_call_stream_begin(call, "text/event-stream", on_stream_closed, stream);
     changes_add(api->changes, &(struct changes_reader){ .context = stream,
-                                                        .person = person,
+                                                        .person = person->key,
+                                                        .ends = person->ends,
                                                         .send = send_to_stream,
                                                         .end = end_stream });
 }
@@ -299,8 +310,6 @@ struct wait {
     json_t *answer; /* to a change; NULL: a read, still to be answered */
     bool is_sent;   /* it is a message for a receiver, whose answer it waits for then */
 };
-
-static void handle(const struct api *api, struct http_call *call, bool is_now);
 
 static void after_wait(void *context, enum journal_fate fate)
 {
@@ -317,7 +326,7 @@ static void after_wait(void *context, enum journal_fate fate)
     } else if (fate == JOURNAL_KEPT && wait->answer) {
         answer_well(wait->call, steal(&wait->answer));
     } else if (fate == JOURNAL_KEPT) {
-        handle(wait->api, wait->call, true);
+        handle(wait->api, wait->call, HAS_WAITED);
     }
     json_decref(wait->answer); /* of a call that ended with its server */
     mem_free(wait);
@@ -332,20 +341,43 @@ static void answer_after(const struct api *api, struct http_call *call, json_t *
     service_after(api->service, after_wait, wait);
 }
 
-static void answer_route(const struct api *api, const struct route *route, struct ask *ask,
-                         struct http_call *call)
+static enum answer_form form_of(const struct route *route, const struct http_call *call)
 {
-    struct error err = { 0 };
-    json_t *answer = run_route(api, route, ask, call, &err);
+    if (route->flags & IS_CALENDAR)
+        return ANSWER_CALENDAR;
+    if (!(route->flags & IS_METRICS))
+        return ANSWER_JSON;
+    return metrics_form_of(http_call_header(call, "Accept")) == METRICS_OPEN ? ANSWER_METRICS_OPEN
+                                                                             : ANSWER_METRICS;
+}
 
+static void answer_route(const struct api *api, const struct route *route, struct ask *ask,
+                         struct http_call *call, int behind)
+{
+    enum answer_form form = form_of(route, call);
+    bool is_shared = route->flags & IS_SHARED;
+    struct error err = { 0 };
+    json_t *answer;
+
+    if (!(behind & IS_COUNTED) && count(api, route, call, &ask->person, &err) < 0) {
+        answer_error(call, &err);
+        return;
+    }
+    if (waits_for_name(api, call, behind))
+        return;
+    if (admit(api, route, call, &ask->person, &err) < 0) {
+        answer_error(call, &err);
+        return;
+    }
+    if (is_shared && answers_repeat(api->answers, call, form))
+        return;
+    answer = run_route(api, route, ask, call, &err);
     if (!answer)
         answer_error(call, &err);
-    else if (route->flags & IS_METRICS)
-        answer_metrics(call, answer);
-    else if (route->flags & IS_CALENDAR)
-        answer_calendar(call, answer);
+    else if (is_shared)
+        answers_share(api->answers, call, form, answer);
     else if (route->flags & IS_STREAM)
-        begin_stream(api, call, ask->person.key, answer);
+        begin_stream(api, call, &ask->person, answer);
     else if ((route->flags & IS_TRIED) && json_bool_or(answer, "is_dry_run", true))
         service_try(api->service, answer, answer_well, call);
     else if (is_act(route))
@@ -373,8 +405,7 @@ static bool is_hidden(const struct http_call *call, const struct route *route)
     return true;
 }
 
-/* is_now: nothing has to be waited for any more. */
-static void handle(const struct api *api, struct http_call *call, bool is_now)
+static void handle(const struct api *api, struct http_call *call, int behind)
 {
     struct ask ask = { .service = api->service, .target = http_call_target(call) };
     struct url_segments segments = url_split(ask.target);
@@ -388,8 +419,8 @@ static void handle(const struct api *api, struct http_call *call, bool is_now)
         answer_error(call, &err);
     } else if (route && (route->flags & IS_PAGE) && page_answer(call, ask.id)) {
         /* answered: everyone who reaches the door may read it */
-    } else if (route && route->answer && (is_now || !(route->flags & IS_KEPT))) {
-        answer_route(api, route, &ask, call);
+    } else if (route && route->answer && ((behind & HAS_WAITED) || !(route->flags & IS_KEPT))) {
+        answer_route(api, route, &ask, call, behind);
     } else if (route && route->answer) {
         answer_after(api, call, NULL, false);
     } else {
@@ -400,17 +431,23 @@ static void handle(const struct api *api, struct http_call *call, bool is_now)
     url_segments_free(&segments);
 }
 
-static uint64_t revision_of(const void *service)
+/* Readers are told what it returns, and ask then. */
+static uint64_t revision_of(const void *context)
 {
-    return service_revision(service);
+    const struct api *api = context;
+    uint64_t revision = service_revision(api->service);
+
+    answers_follow(api->answers, revision);
+    return revision;
 }
 
 struct api *api_new(struct service *service, const struct access *access, struct loop *loop)
 {
     struct api *api = mem_new(sizeof *api);
 
-    *api = (struct api){ service, access, rates_new(), refusals_new(loop), loop, NULL };
-    api->changes = changes_new(loop, revision_of, service);
+    *api = (struct api){ service, access, rates_new(), refusals_new(loop), loop, NULL, NULL };
+    api->answers = answers_new(loop);
+    api->changes = changes_new(loop, revision_of, api);
     return api;
 }
 
@@ -425,6 +462,7 @@ void api_free(struct api *api)
     if (!api)
         return;
     api_end_streams(api);
+    answers_free(api->answers);
     rates_free(api->rates);
     refusals_free(api->refusals);
     mem_free(api);
@@ -433,7 +471,7 @@ void api_free(struct api *api)
 void api_restart_streams(struct api *api)
 {
     api_end_streams(api);
-    api->changes = changes_new(api->loop, revision_of, api->service);
+    api->changes = changes_new(api->loop, revision_of, api);
 }
 
 int64_t api_refused(const struct api *api, enum refusal_reason reason)
@@ -443,7 +481,7 @@ int64_t api_refused(const struct api *api, enum refusal_reason reason)
 
 void api_handle(void *context, struct http_call *call)
 {
-    handle(context, call, false);
+    handle(context, call, 0);
 }
 
 void api_document(struct text *out)

@@ -64,6 +64,11 @@ static void drop(struct changes *changes, size_t at)
     reader_free(reader);
 }
 
+static bool is_over(const struct changes *changes, const struct reader *reader)
+{
+    return reader->fns.ends.ms > 0 && loop_wall(changes->loop).ms >= reader->fns.ends.ms;
+}
+
 static void look(void *context)
 {
     struct changes *changes = context;
@@ -72,8 +77,9 @@ static void look(void *context)
     for (size_t i = changes->readers.count; i-- > 0;) {
         struct reader *reader = changes->readers.items[i];
 
-        if (reader->revision != revision ? !tell(changes, reader, revision)
-                                         : !keep(changes, reader))
+        if (is_over(changes, reader) ||
+            (reader->revision != revision ? !tell(changes, reader, revision)
+                                          : !keep(changes, reader)))
             drop(changes, i);
     }
     if (changes->readers.count > 0)

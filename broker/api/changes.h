@@ -9,7 +9,8 @@
  *     data: {"revision":4711}
  *
  * All changes of a second are one event.  A comment line goes out when nothing has for 15 seconds,
- * so that proxies keep the connection.  A reader that does not keep up is dropped.
+ * so that proxies keep the connection.  A reader that does not keep up is dropped, and so is one
+ * whose certificate or token has ended.
  *
  * Readers are functions, so tests play it in virtual time without sockets.
  */
@@ -28,8 +29,9 @@ struct changes;
 enum { CHANGES_READERS_MOST = 64, CHANGES_PERSON_MOST = 8 };
 
 struct changes_reader {
-    void *context;      /* names the reader */
-    const char *person; /* whose readers count together; copied */
+    void *context;         /* names the reader */
+    const char *person;    /* whose readers count together; copied */
+    struct wall_time ends; /* the reader is ended then; 0: not by time */
     /* False when the reader does not keep up: it is ended. */
     bool (*send)(void *context, const char *bytes, size_t size);
     /* Ends its connection; the reader is forgotten then. */

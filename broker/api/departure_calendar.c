@@ -53,6 +53,13 @@ static void add_line(struct text *out, const char *key, const char *chars)
     text_add(out, "\r\n");
 }
 
+/* A calendar has at least one component (RFC 5545, section 3.6), and programs refuse one that has
+   none.  The definition of a time zone is no event. */
+static const char no_events[] = "BEGIN:VTIMEZONE\r\nTZID:UTC\r\nBEGIN:STANDARD\r\n"
+                                "DTSTART:19700101T000000\r\nTZOFFSETFROM:+0000\r\n"
+                                "TZOFFSETTO:+0000\r\nTZNAME:UTC\r\nEND:STANDARD\r\n"
+                                "END:VTIMEZONE\r\n";
+
 /* The UID stays when the time changes, so that a calendar moves the event.  A node is on the board
    once at most. */
 void departures_ical(const json_t *answer, struct text *out)
@@ -61,6 +68,8 @@ void departures_ical(const json_t *answer, struct text *out)
     size_t i;
 
     text_add(out, "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//sluice//departures//EN\r\n");
+    if (json_array_size(json_object_get(answer, "departures")) == 0)
+        text_add(out, "%s", no_events);
     json_array_foreach(json_object_get(answer, "departures"), i, row) {
         const char *node = json_text_or(row, "node", "");
         owned(chars) char *jobs = departure_jobs(row, ", ");

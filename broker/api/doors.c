@@ -12,6 +12,7 @@
 #include "broker/access/groups.h"
 #include "broker/access/key_source.h"
 #include "broker/api/api.h"
+#include "broker/api/endings.h"
 #include "broker/api/file_stamps.h"
 #include "broker/health/health.h"
 
@@ -23,6 +24,7 @@ enum {
     RETRY_LEAST_MS = 2 * SECOND_MS,
     LOOK_MS = MINUTE_MS, /* at all files, and for what is still closed */
     EXPIRES_SOON_MS = 14 * DAY_MS,
+    LIST_SOON_MS = HOUR_MS, /* lists are renewed every few hours or days */
 };
 
 enum part { PART_GROUP, PART_ROLES, PART_METRICS, PART_TLS, PART_TOKENS, PARTS };
@@ -69,7 +71,7 @@ static struct tls_identity *read_identity(struct doors *doors, struct error *err
     const struct config_listen *listen = &doors->config->listen;
     /* With a token a client needs no certificate. */
     const struct tls_files files = { listen->certificate, listen->key, listen->client_ca,
-                                     !doors->config->tokens.issuer };
+                                     listen->client_crl, !doors->config->tokens.issuer };
     struct tls_identity *identity;
 
     (void)file_stamps_changed(&doors->certificates.stamps);
@@ -89,6 +91,15 @@ static int read_keys(struct doors *doors, struct error *err)
     return 0;
 }
 
+/* Fetched ones have changed: who follows the changes comes again, and may not be let in. */
+static void on_keys_changed(void *context)
+{
+    struct doors *doors = context;
+
+    if (doors->server)
+        api_restart_streams(doors->api);
+}
+
 static int find_socket_group(const struct doors *doors, gid_t *ret_group, struct error *err)
 {
     if (groups_number(doors->groups, doors->socket_group, ret_group, err) < 0)
@@ -105,8 +116,9 @@ struct doors *doors_new(const struct config *config)
     gid_t group;
 
     doors->config = config;
-    doors->certificates.stamps = (struct file_stamps){ .paths = { listen->certificate, listen->key,
-                                                                  listen->client_ca } };
+    doors->certificates.stamps = (struct file_stamps){
+        .paths = { listen->certificate, listen->key, listen->client_ca, listen->client_crl }
+    };
     doors->keys.stamps = (struct file_stamps){ .paths = { config->tokens.keys } };
     doors->groups = groups_new();
     if (config->socket_group) {
@@ -223,6 +235,10 @@ static int renew_identity(struct doors *doors, struct error *err)
         return -1;
     if (doors->remote)
         http_server_renew(doors->remote, next);
+    if (doors->remote && doors->config->listen.client_crl) { /* who is in may be revoked */
+        api_restart_streams(doors->api);
+        http_server_retire(doors->remote);
+    }
     tls_identity_free(doors->identity);
     doors->identity = next;
     log_info("certificate_renewed", FIELD_TEXT("file", doors->config->listen.certificate),
@@ -270,24 +286,19 @@ static void on_timer(void *context)
 
 static void look_at_certificate(const struct doors *doors, struct health *health)
 {
-    struct condition condition = { .kind = CONDITION_CERTIFICATE_EXPIRES,
-                                   .what = doors->config->listen.certificate };
-    int64_t now_ms = loop_wall(doors->loop).ms;
-    struct wall_time end = doors->identity ? tls_identity_ends(doors->identity)
-                                           : (struct wall_time){ INT64_MAX };
-    char text[WALL_TEXT_SIZE];
+    const struct config_listen *listen = &doors->config->listen;
+    const struct wall_time now = loop_wall(doors->loop);
 
-    if (end.ms <= now_ms) {
-        condition.kind = CONDITION_CERTIFICATE_EXPIRED;
-        condition.since = end;
-        health_add(health, &condition,
-                   text_format("the certificate in %s ended at %s: clients refuse it",
-                               condition.what, wall_format(end, text)));
-    } else if (end.ms - now_ms < EXPIRES_SOON_MS) {
-        health_add(health, &condition,
-                   text_format("the certificate in %s ends at %s", condition.what,
-                               wall_format(end, text)));
-    }
+    if (!doors->identity)
+        return;
+    ending_look(&(struct ending){ listen->certificate, "certificate", "clients refuse it",
+                                  tls_identity_ends(doors->identity), EXPIRES_SOON_MS },
+                now, health);
+    if (listen->client_crl)
+        ending_look(&(struct ending){ listen->client_crl, "revocation list",
+                                      "no client certificate of its authority is believed",
+                                      tls_identity_lists_end(doors->identity), LIST_SOON_MS },
+                    now, health);
 }
 
 /* Fetched keys: with none no token is believed, and old ones lack what is new. */
@@ -379,6 +390,8 @@ static void describe(void *context, json_t *status)
                                             : NULL));
     json_object_set_new(status, "doors", rows);
     json_object_set_new(status, "refused", describe_refused(doors));
+    json_object_set_new(status, "loop_lag_s",
+                        json_real((double)loop_late_ms(doors->loop) / SECOND_MS));
 }
 
 int doors_open(struct doors *doors, struct world *world, struct service *service, struct error *err)
@@ -392,6 +405,8 @@ int doors_open(struct doors *doors, struct world *world, struct service *service
     if (config->tokens.keys_url && !doors->source)
         doors->source = key_source_new(world, config->tokens.keys_url);
     access_set_source(doors->access, doors->source);
+    if (doors->source)
+        key_source_watch(doors->source, on_keys_changed, doors);
     doors->service = service;
     api_free(doors->api);
     doors->api = api_new(service, doors->access, loop);
@@ -437,6 +452,7 @@ void doors_close(struct doors *doors)
     groups_stop(doors->groups);
     timer_free(steal(&doors->timer));
     api_end_streams(doors->api);
+    access_stop(doors->access);
     http_server_free(steal(&doors->remote));
     http_server_free(steal(&doors->server));
     doors->tls_port = 0;
@@ -446,8 +462,10 @@ void doors_inherit(struct doors *doors, struct doors *before)
 {
     require(!doors->server && !before->server);
     if (before->source && !doors->source &&
-        text_equal(before->config->tokens.keys_url, doors->config->tokens.keys_url))
+        text_equal(before->config->tokens.keys_url, doors->config->tokens.keys_url)) {
         doors->source = steal(&before->source);
+        key_source_watch(doors->source, NULL, NULL); /* until these doors are open */
+    }
     access_set_source(before->access, before->source);
 }
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { FILE_STAMPS_MOST = 3 };
+enum { FILE_STAMPS_MOST = 4 };
 
 struct file_stamps {
     const char *paths[FILE_STAMPS_MOST]; /* borrowed; NULL: none */

@@ -36,6 +36,7 @@ static const struct family {
     { "health_severity", GAUGE, "", "", "severity", "0 all is well, 1 note, 2 warning, 3 critical" },
     { "conditions", GAUGE, "condition_counts", "id,severity,cluster", "count", "Problems that hold now, by kind and cluster" },
     { "broken", GAUGE, "", "", "is_broken", "1 after the journal failed: the service changes nothing" },
+    { "loop_lag_seconds", GAUGE, "", "", "loop_lag_s", "By how much the latest timer of the last minute or two fired late: steps are late by as much" },
     { "door_open", GAUGE, "doors", "door", "is_open", "1 while the service answers there; 0: a condition says why not" },
     { "certificate_end_timestamp_seconds", GAUGE, "doors", "door", "certificate_ends", "When the first certificate ends that the service shows there" },
     { "refused", COUNTER, "refused", "reason", "count", "Requests and connections that were refused, since the service's doors were opened" },

@@ -30,7 +30,8 @@ enum route_flag {
     IS_STREAM = 32,   /* the answer is a stream of changes; that of the function only allows it */
     IS_PAGE =
         64, /* a file of the web page, for everyone at the socket or the TLS port; no function */
-    IS_SENT = 128, /* what it asks for is sent to a webhook, whose answer is waited for */
+    IS_SENT = 128,   /* what it asks for is sent to a webhook, whose answer is waited for */
+    IS_SHARED = 256, /* the answer depends on the target alone, and may be half a second old */
 };
 
 struct route {

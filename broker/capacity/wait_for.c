@@ -38,7 +38,7 @@ static int read_wish(const struct config *config, struct wish *wish, struct erro
                          wish->text);
     }
     wish->cluster = text_format("%.*s", (int)(equals - wish->text), wish->text);
-    if (!config_cluster(config, wish->cluster))
+    if (config->path && !config_cluster(config, wish->cluster))
         return error_set(err, ERROR_INVALID, "--for: there is no cluster %s in %s", wish->cluster,
                          config->path);
     if (!text_to_int(equals + 1, 1, INT32_MAX, &nodes))
@@ -90,6 +90,7 @@ static int64_t distance(int64_t one, int64_t other)
 static struct state of_clusters(const json_t *answer, const struct wish *wish)
 {
     struct state state = { .what = wish->nodes > 0 ? "nodes" : "transfers and nodes" };
+    bool is_found = wish->nodes == 0;
     const json_t *row;
     size_t i;
 
@@ -102,9 +103,13 @@ static struct state of_clusters(const json_t *answer, const struct wish *wish)
             state.left += json_at(row, "wanted_nodes")
                               ? distance(json_int_or(row, "wanted_nodes", 0), nodes)
                               : 0;
-        else if (text_equal(json_text_or(row, "cluster", ""), wish->cluster))
+        else if (text_equal(json_text_or(row, "cluster", ""), wish->cluster)) {
+            is_found = true;
             state.left += above_zero(wish->nodes - nodes + json_int_or(row, "outgoing_nodes", 0));
+        }
     }
+    if (!is_found)
+        state.left = -1;
     return state;
 }
 
@@ -124,6 +129,9 @@ static int look(const struct config *config, const struct wish *wish, struct sta
         *ret_state = state;
         return 0;
     }
+    if (wish->cluster)
+        return error_set(err, ERROR_NOT_FOUND, "--for: the service has no cluster %.100s",
+                         wish->cluster);
     return error_set(err, ERROR_NOT_FOUND,
                      "no transfer or move %.100s is under way or ended lately (`sluice transfers "
                      "--all`)",

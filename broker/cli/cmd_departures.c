@@ -67,6 +67,10 @@ static void add_local(struct table *table, const struct config *config, const js
         table_cell(table, "-");
         return;
     }
+    if (!config->windows) { /* no file says which zone is ours */
+        table_cell(table, "%s", json_text_or(row, "leaves", ""));
+        return;
+    }
     local = time_zone_local(config->windows->zone, leaves);
     table_cell(table, "%04d-%02d-%02d %02d:%02d", local.date.year, local.date.month, local.date.day,
                local.minute_of_day / 60, local.minute_of_day % 60);

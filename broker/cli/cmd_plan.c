@@ -138,7 +138,13 @@ static int write_plan(const char *path, const json_t *plan, json_t *schedules, s
 static json_t *read_schedules(const struct command_call *call, const struct config *config,
                               struct error *err)
 {
-    return client_schedules(call_text_or(call, "schedules", config->schedules), err);
+    const char *folder = call_text_or(call, "schedules", config->schedules);
+
+    if (folder)
+        return client_schedules(folder, err);
+    error_set(err, ERROR_INVALID,
+              "without a sluice.yaml the folder of the schedules is not known: give --schedules");
+    return NULL;
 }
 
 int cmd_plan(struct command_call *call)

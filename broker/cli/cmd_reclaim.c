@@ -64,6 +64,12 @@ static int64_t wanted_nodes(const struct command_call *call, const struct config
         error_set(err, ERROR_INVALID, "give one of --nodes and --gpus");
         return 0;
     }
+    if (nodes == 0 && !config->path) {
+        error_set(err, ERROR_INVALID,
+                  "--gpus needs a sluice.yaml, which says how many GPUs a node "
+                  "has: give --nodes, or --config FILE");
+        return 0;
+    }
     if (nodes == 0 && per_node == 0) {
         error_set(err, ERROR_INVALID, "cluster %s has no pool", call_text(call, "to"));
         return 0;

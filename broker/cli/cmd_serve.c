@@ -22,6 +22,9 @@
 /* An answer takes less on its way; it would be lost with the doors. */
 enum { ANSWER_MS = 250 };
 
+/* A reload asks for groups, and reads records: longer than this only hangs. */
+enum { RELOAD_PATIENCE_MS = 10 * MINUTE_MS };
+
 const struct command_option serve_options[] = {
     { "log-level", 0, "LEVEL", "debug, info, warn, error (default info)", false },
     { "log-json", 0, NULL, "log as JSON lines", false },
@@ -162,6 +165,8 @@ static int build(struct stack *stack, const struct config *config, struct error 
 static bool may_become(const struct stack *stack, const struct config *next,
                        struct doors **ret_doors, struct error *err)
 {
+    /* Groups are asked for here, and a directory server may take its time for each. */
+    supervisor_ask_patience(stack->supervisor, RELOAD_PATIENCE_MS);
     if (!next || config_check_files(next, warn_of_file, NULL, err) < 0 ||
         service_may_become(stack->service, next, err) < 0)
         return false;
@@ -205,6 +210,7 @@ static void reload(struct stack *stack, struct config *next, const char *by, str
     struct reload_note note = { by, changes, err };
 
     if (!may_become(stack, tried, &doors, err)) {
+        supervisor_ask_patience(stack->supervisor, 0);
         service_note_reload(stack->service, &note);
         return;
     }
@@ -213,6 +219,7 @@ static void reload(struct stack *stack, struct config *next, const char *by, str
         loop_stop(stack->world.loop);
         return;
     }
+    supervisor_ask_patience(stack->supervisor, 0);
     note.refusal = tried ? err : NULL;
     service_note_reload(stack->service, &note);
     service_start(stack->service);
@@ -252,8 +259,10 @@ static json_t *ask_reload(void *context, const char *by, bool is_dry_run, struct
     owned(config) struct config *next = config_read(stack->config->path, err);
     owned(doors) struct doors *doors = NULL;
     json_t *changes;
+    bool may = may_become(stack, next, &doors, err);
 
-    if (!may_become(stack, next, &doors, err)) {
+    supervisor_ask_patience(stack->supervisor, 0);
+    if (!may) {
         if (!is_dry_run)
             service_note_reload(stack->service, &(struct reload_note){ by, NULL, err });
         return NULL;

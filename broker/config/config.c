@@ -273,6 +273,7 @@ static int place_all(struct config *config, struct error *err)
     place(file, &config->listen.certificate);
     place(file, &config->listen.key);
     place(file, &config->listen.client_ca);
+    place(file, &config->listen.client_crl);
     place(file, &config->tokens.keys);
     for (size_t i = 0; i < config->webhook_count; i++) {
         place(file, &config->webhooks[i].url_file);

@@ -257,7 +257,8 @@ struct config_listen {
     char *address;     /* NULL: no TLS */
     char *certificate; /* paths, absolute */
     char *key;
-    char *client_ca; /* NULL: no client certificates */
+    char *client_ca;  /* NULL: no client certificates */
+    char *client_crl; /* NULL: no revocation lists are read */
 };
 
 struct config {
@@ -339,6 +340,10 @@ const char *config_cluster_access(const struct config_cluster *cluster, const ch
 typedef void (*config_warn_fn)(void *context, const char *path, const char *text);
 int config_check_files(const struct config *config, config_warn_fn warn, void *context,
                        struct error *err) __attribute__((warn_unused_result));
+
+/* The configuration of a command that has no file and asks a service elsewhere: only `remote` has
+   anything, which the caller sets, and `windows` and `path` are NULL. */
+struct config *config_remote_only(void) __attribute__((returns_nonnull, warn_unused_result));
 
 /* Where the file is: the option, else $SLUICE_CONFIG, else ./sluice.yaml upward to the root of the
    git checkout, else $XDG_CONFIG_HOME/sluice/config.yaml (~/.config when unset), else

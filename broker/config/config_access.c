@@ -63,6 +63,9 @@ static int check_doors(const struct config *config, struct error *err)
         return yaml_error(err, yaml_get(listen, "address"), "%s", why.text);
     if (listen && !tokens && !config->listen.client_ca)
         return yaml_error(err, listen, "needs `client_ca`, or `tokens` beside it");
+    if (listen && config->listen.client_crl && !config->listen.client_ca)
+        return yaml_error(err, yaml_get(listen, "client_crl"),
+                          "is for the authorities of `client_ca`: set it as well");
     return 0;
 }
 

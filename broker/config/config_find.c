@@ -113,3 +113,8 @@ char *config_find(const char *option, struct error *err)
                   looked->is_cut ? "..." : "");
     return path;
 }
+
+struct config *config_remote_only(void)
+{
+    return mem_new(sizeof(struct config));
+}

@@ -156,6 +156,9 @@ static const struct setting listen_settings[] = {
     { "client_ca", SETTING_PATH, offsetof(struct config_listen, client_ca), "", 0, 0,
       "PEM file: the authorities that issue client certificates, and no others; required without "
       "`tokens`" },
+    { "client_crl", SETTING_PATH, offsetof(struct config_listen, client_crl), "", 0, 0,
+      "PEM file: the revocation lists (CRL) of all these authorities; after the end of a list all "
+      "its authority's certificates are refused. Absent: none are read" },
 };
 
 static const struct setting token_settings[] = {

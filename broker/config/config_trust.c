@@ -53,6 +53,7 @@ int config_check_files(const struct config *config, config_warn_fn warn, void *c
     look(&teller, config->listen.certificate, false);
     look(&teller, config->listen.key, false);
     look(&teller, config->listen.client_ca, false);
+    look(&teller, config->listen.client_crl, false);
     look(&teller, config->tokens.keys, false);
     for (size_t i = 0; i < config->webhook_count; i++) {
         look(&teller, config->webhooks[i].url_file, false);

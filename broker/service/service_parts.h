@@ -83,6 +83,7 @@ struct service {
    until the next turn of the loop. */
 struct survey {
     struct plan_input input;
+    struct held *held; /* machines in transfers */
     struct plan_pool *pools;
     ARRAY(struct plan_live) live;
     struct gang_book gangs;

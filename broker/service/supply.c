@@ -13,9 +13,8 @@ static bool is_leaving(const struct service *service, const struct config_cluste
 {
     const struct transfer *transfer;
 
-    for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));)
-        if (!transfer->is_undoing && !transfer->wants_undo &&
-            transfer->source->cluster == cluster && text_equal(transfer->node_uid, node->uid))
+    for (size_t i = 0; (transfer = runner_next_of_node(service->runner, node->uid, &i));)
+        if (!transfer->is_undoing && !transfer->wants_undo && transfer->source->cluster == cluster)
             return true;
     return false;
 }

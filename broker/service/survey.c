@@ -6,6 +6,7 @@
 #include "base/input/json.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
+#include "broker/transfer/held.h"
 #include "broker/transfer/meeting.h"
 #include "broker/transfer/notice.h"
 
@@ -171,24 +172,6 @@ int survey_allows_scheduled(const struct service *service,
     return 0;
 }
 
-/* The live transfer that holds this machine, or NULL. */
-static const struct transfer *holder(const struct service *service, const struct config_pool *pool,
-                                     const struct instance *instance)
-{
-    const struct transfer *transfer;
-
-    for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));) {
-        if (transfer->source == pool && text_equal(transfer->instance, instance->name))
-            return transfer;
-        if (transfer_goal(transfer) == pool &&
-            (text_equal(transfer->new_instance, instance->name) ||
-             (transfer->new_key[0] != '\0' &&
-              text_equal(transfer->new_key, instance->request_key))))
-            return transfer;
-    }
-    return NULL;
-}
-
 static struct map *survey_gangs(const struct service *service, const struct config_cluster *cluster,
                                 struct gang_book *book)
 {
@@ -277,25 +260,26 @@ static int64_t named_rank(const struct service *service, const struct config_poo
 /* Whether the machine is one of the pool's now, in no transfer (also in none that will meet it in
    its next turn), and lasts long enough: neither a window nor a reclaim may count on one whose
    capacity ends before paid_ms (wall clock). */
-static bool is_present(const struct service *service, const struct config_pool *pool,
-                       const struct instance *instance, int64_t paid_ms)
+static bool is_present(const struct service *service, const struct held *held,
+                       const struct config_pool *pool, const struct instance *instance,
+                       int64_t paid_ms)
 {
     struct wall_time ends = fleet_ends(pool, instance);
 
     return (ends.ms == 0 || ends.ms > paid_ms) && instance->state != INSTANCE_DELETING &&
-           instance->state != INSTANCE_PARKED && !holder(service, pool, instance) &&
+           instance->state != INSTANCE_PARKED && !held_has(held, pool, instance) &&
            !meeting_awaits(service->runner, pool, instance);
 }
 
-static void survey_pool(const struct service *service, struct plan_pool *pool,
-                        const struct config_cluster *asking)
+static void survey_pool(const struct service *service, const struct survey *survey,
+                        struct plan_pool *pool)
 {
-    int64_t paid_ms = must_last(service, pool->config, asking).ms;
+    int64_t paid_ms = must_last(service, pool->config, survey->asking).ms;
     void *value;
 
     for (size_t i = 0;
          map_next(fleet_pool(service->fleet, pool->config)->instances, &i, NULL, &value);) {
-        if (!is_present(service, pool->config, value, paid_ms))
+        if (!is_present(service, survey->held, pool->config, value, paid_ms))
             continue;
         pool->present++;
         pool->unseen += !fleet_node_of(service->fleet, pool->config, value);
@@ -320,7 +304,7 @@ static void survey_nodes(const struct service *service, const struct survey *sur
         const struct node *node;
         struct plan_node *candidate;
 
-        if (!is_present(service, pool->config, instance, paid_ms) ||
+        if (!is_present(service, survey->held, pool->config, instance, paid_ms) ||
             instance->state != INSTANCE_RUNNING || instance->seen_ms < oldest_ms)
             continue;
         node = fleet_node_of(service->fleet, pool->config, instance);
@@ -388,13 +372,14 @@ static struct survey *make(struct service *service, const struct map *book, bool
 
     survey->is_ahead = is_ahead;
     survey->asking = asking;
+    survey->held = held_new(service->runner);
     survey->pools = mem_new_array(config->pool_count, sizeof *survey->pools);
     survey->work = mem_new_array(config->cluster_count, sizeof *survey->work);
     for (size_t i = 0; i < config->pool_count; i++) {
         struct plan_pool *pool = &survey->pools[i];
 
         pool->config = &config->pools[i];
-        survey_pool(service, pool, asking);
+        survey_pool(service, survey, pool);
         require(pool->unseen <= pool->present);
     }
     survey_live(service, survey);
@@ -478,6 +463,7 @@ void survey_free(struct survey *survey)
 {
     if (!survey)
         return;
+    held_free(survey->held);
     plan_pools_free(survey->pools, survey->input.config->pool_count);
     for (size_t c = 0; c < survey->input.config->cluster_count; c++)
         map_free(survey->work[c]);

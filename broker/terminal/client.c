@@ -104,9 +104,21 @@ static int find_remote(const struct command_call *call, struct config_remote *re
     return 0;
 }
 
+/* A service elsewhere has its own configuration: without a file here, --server alone will do. */
+static struct config *read_near(const struct command_call *call, int *ret_code)
+{
+    struct error err = { 0 };
+    owned(chars) char *path = config_find(call_text(call, "config"), &err);
+
+    if (!path && err.kind == ERROR_NOT_FOUND && !call_text(call, "config") &&
+        option_or_environment(call, "server", "SLUICE_SERVER"))
+        return config_remote_only();
+    return client_config(call, ret_code);
+}
+
 struct config *client_service(const struct command_call *call, int *ret_code)
 {
-    owned(config) struct config *config = client_config(call, ret_code);
+    owned(config) struct config *config = read_near(call, ret_code);
     struct error err = { 0 };
 
     if (!config)

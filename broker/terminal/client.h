@@ -32,7 +32,8 @@ struct config *client_config(const struct command_call *call, int *ret_code)
     { "token", 0, "FILE", "your bearer token (default: $SLUICE_TOKEN_FILE)", false }
 /* clang-format on */
 
-/* As client_config(), for a command that has CLIENT_OPTIONS: config->remote says where it asks. */
+/* As client_config(), for a command that has CLIENT_OPTIONS: config->remote says where it asks.
+   With --server and no file it is config_remote_only(). */
 struct config *client_service(const struct command_call *call, int *ret_code)
     __attribute__((warn_unused_result));
 

@@ -5,6 +5,7 @@
  */
 #include "broker/transfer/runner.h"
 
+#include "base/index.h"
 #include "base/input/json.h"
 #include "base/log.h"
 
@@ -123,6 +124,21 @@ struct transfer *runner_next_of_move(const struct runner *runner, const char *mo
     return transfer;
 }
 
+const struct transfer *runner_next_of_node(const struct runner *runner, const char *node_uid,
+                                           size_t *at)
+{
+    size_t count;
+    void *const *found = index_find(runner->by_node, node_uid, &count);
+
+    while (*at < count) {
+        const struct transfer *transfer = found[(*at)++];
+
+        if (transfer->state == TRANSFER_LIVE)
+            return transfer;
+    }
+    return NULL;
+}
+
 void runner_wake(struct runner *runner)
 {
     runner_wake_after(runner, 0);
@@ -162,6 +178,7 @@ int runner_begin(struct runner *runner, struct transfer **transfers, size_t coun
     for (size_t i = 0; i < count; i++) {
         transfers[i]->rev = 1;
         *array_add(&runner->transfers) = transfers[i];
+        index_change(runner->by_node, NULL, NULL, transfers[i]->node_uid, transfers[i]);
     }
     runner_wake(runner);
     return 0;

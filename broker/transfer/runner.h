@@ -20,6 +20,7 @@
 #include <stdbool.h>
 
 struct effect;
+struct index;
 struct newcomers;
 struct side;
 struct traces;
@@ -31,6 +32,7 @@ struct runner {
     struct guard *guard;
     uint64_t epoch;
     ARRAY(struct transfer *) transfers; /* live ones, and those that ended lately; oldest first */
+    struct index *by_node;              /* the same, by the UID of the node that leaves */
     struct lead_book *leads;
     struct attempts *attempts;
     struct newcomers *newcomers;
@@ -87,6 +89,10 @@ struct transfer *runner_transfer(const struct runner *runner, const char *id);
    for the first; NULL after the last.  None may begin meanwhile. */
 struct transfer *runner_next_live(const struct runner *runner, size_t *at);
 struct transfer *runner_next_of_move(const struct runner *runner, const char *move, size_t *at);
+
+/* The same for the live ones that take this node away. */
+const struct transfer *runner_next_of_node(const struct runner *runner, const char *node_uid,
+                                           size_t *at);
 
 /* Whether the transfer can still go back: its removal was not accepted, as far as is known. */
 bool runner_can_undo(const struct runner *runner, const struct transfer *transfer);

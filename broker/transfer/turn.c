@@ -4,6 +4,7 @@
  * A turn of the runner: advances transfers.  change_step() is the one place where a transfer's step
  * or state changes.
  */
+#include "base/index.h"
 #include "base/input/json.h"
 #include "base/log.h"
 #include "broker/transfer/effect.h"
@@ -280,6 +281,7 @@ static void trim(struct runner *runner)
         batch_effects(batch, transfer); /* left by a death between the end and their answers */
         if (journal_commit(runner->world->journal, &batch, &err) < 0)
             return runner_break(runner, &err);
+        index_change(runner->by_node, transfer->node_uid, transfer, NULL, NULL);
         transfer_free(transfer);
         array_remove(&runner->transfers, i);
         ended--;
@@ -359,6 +361,7 @@ static int load_transfer(void *context, const char *id, uint64_t rev, const json
     for (; at > 0 && runner->transfers.items[at - 1]->created.ms > transfer->created.ms; at--)
         runner->transfers.items[at] = runner->transfers.items[at - 1];
     runner->transfers.items[at] = transfer;
+    index_change(runner->by_node, NULL, NULL, transfer->node_uid, transfer);
     return 0;
 }
 
@@ -373,6 +376,7 @@ struct runner *runner_open(const struct runner_setup *setup, struct error *err)
     runner->fleet = setup->fleet;
     runner->guard = setup->guard;
     runner->epoch = setup->epoch;
+    runner->by_node = index_new();
     runner->leads = lead_book_new(setup->config);
     runner->attempts = attempts_new(setup->config);
     runner->newcomers = newcomers_new(setup->config);
@@ -397,6 +401,7 @@ void runner_close(struct runner *runner)
     for (size_t i = 0; i < runner->transfers.count; i++)
         transfer_free(runner->transfers.items[i]);
     array_clear(&runner->transfers);
+    index_free(runner->by_node);
     lead_book_free(runner->leads);
     attempts_free(runner->attempts);
     newcomers_free(runner->newcomers);

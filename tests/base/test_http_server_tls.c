@@ -29,7 +29,7 @@ static struct tls_identity *identity_on_disk(const char *folder, const struct id
     owned(chars) char *certificate = test_folder_write(folder, "server.pem", own.certificate_pem);
     owned(chars) char *key = test_folder_write(folder, "server.key", own.key_pem);
     owned(chars) char *ca = test_folder_write(folder, "people.pem", authority.certificate_pem);
-    const struct tls_files files = { certificate, key, ca, false };
+    const struct tls_files files = { .certificate = certificate, .key = key, .client_ca = ca };
     struct error err = { 0 };
     struct tls_identity *identity = NULL;
 

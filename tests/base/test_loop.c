@@ -319,6 +319,24 @@ static void a_hangup_is_told_and_ends_nothing(void **state)
     assert_string_equal(fixture->order, "bb");
 }
 
+/* As when a turn before takes long. */
+static void the_latest_timer_is_noted(void **state)
+{
+    struct fixture *fixture = *state;
+
+    timer_set(fixture->marks[0].timer, 0);
+    run_for(fixture, 1);
+    assert_in_range(loop_late_ms(fixture->loop), 0, 20 * SECOND_MS);
+    timer_set(fixture->marks[0].timer, 10);
+    loop_skip(fixture->loop, 30 * SECOND_MS);
+    run_for(fixture, 1);
+    assert_in_range(loop_late_ms(fixture->loop), 29 * SECOND_MS, 60 * SECOND_MS);
+    loop_skip(fixture->loop, 2 * MINUTE_MS); /* nothing was due then */
+    timer_set(fixture->marks[0].timer, 0);
+    run_for(fixture, 1);
+    assert_in_range(loop_late_ms(fixture->loop), 0, 20 * SECOND_MS);
+}
+
 static int busy_end = -1;
 
 /* Makes a descriptor ready and never rests. */
@@ -473,6 +491,7 @@ int main(void)
         ON_ONE(a_hangup_is_told_and_ends_nothing, libevent),
         ON_ONE(a_busy_timer_leaves_room_for_descriptors, libevent),
         ON_ONE(a_broken_pipe_does_not_kill, libevent),
+        ON_ONE(the_latest_timer_is_noted, libevent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

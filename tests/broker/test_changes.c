@@ -64,6 +64,8 @@ static void run(struct scene *scene, int64_t ms)
     loop_run_until(scene->loop, loop_now(scene->loop) + ms);
 }
 
+static struct wall_time ends; /* of the readers that are added */
+
 static int add(struct scene *scene, struct tape *tape, const char *person)
 {
     struct error err = { 0 };
@@ -73,7 +75,9 @@ static int add(struct scene *scene, struct tape *tape, const char *person)
         assert_int_equal(err.retry_after_ms, 10 * SECOND_MS);
         return -1;
     }
-    changes_add(scene->changes, &(struct changes_reader){ tape, person, hear, end });
+    changes_add(scene->changes,
+                &(struct changes_reader){
+                    .context = tape, .person = person, .ends = ends, .send = hear, .end = end });
     return 0;
 }
 
@@ -153,6 +157,28 @@ static void a_reader_that_left_is_told_nothing(void **state)
     assert_int_equal(tape.signs + tape.ends, 0);
 }
 
+/* Its certificate or token is not looked at again otherwise. */
+static void a_reader_ends_with_what_it_has_shown(void **state)
+{
+    struct tape tape = { 0 }, other = { 0 };
+    struct scene scene;
+
+    (void)state;
+    begin(&scene);
+    ends.ms = loop_wall(scene.loop).ms + MINUTE_MS;
+    assert_int_equal(add(&scene, &tape, "ada"), 0);
+    ends.ms = 0;
+    assert_int_equal(add(&scene, &other, "ben"), 0);
+    run(&scene, MINUTE_MS - SECOND_MS);
+    assert_int_equal(tape.ends, 0);
+    scene.revision++;
+    run(&scene, 2 * SECOND_MS);
+    assert_int_equal(tape.ends, 1);
+    assert_int_equal(other.ends, 0);
+    assert_int_equal(other.changes, 2);
+    finish(&scene);
+}
+
 static void there_are_only_so_many_readers(void **state)
 {
     struct tape tapes[CHANGES_READERS_MOST + 1] = { 0 };
@@ -180,6 +206,7 @@ int main(void)
         cmocka_unit_test(a_silent_service_shows_that_it_is_alive),
         cmocka_unit_test(a_reader_that_does_not_keep_up_is_dropped_alone),
         cmocka_unit_test(a_reader_that_left_is_told_nothing),
+        cmocka_unit_test(a_reader_ends_with_what_it_has_shown),
         cmocka_unit_test(there_are_only_so_many_readers),
     };
 

@@ -109,6 +109,31 @@ static void keys_are_fetched_every_hour(void **state)
     expect(source, "b", NULL);
 }
 
+static void count(void *context)
+{
+    ++*(int *)context;
+}
+
+/* Who was let in by keys of before has to show a token again. */
+static void another_set_is_told_once(void **state)
+{
+    struct scene *scene = *state;
+    owned(key_source) struct key_source *source = key_source_new(&scene->world, scene->url);
+    int told = 0;
+
+    key_source_watch(source, count, &told);
+    run(scene, 0, 1);
+    assert_int_equal(told, 1);
+    run(scene, HOUR_MS, 2);
+    assert_int_equal(told, 1);
+    scene->body = "{\"keys\":[" KEY("b") "]}";
+    run(scene, HOUR_MS, 3);
+    assert_int_equal(told, 2);
+    scene->status = 500;
+    run(scene, HOUR_MS, 4);
+    assert_int_equal(told, 2);
+}
+
 /* Tokens with made-up keys must not become as many questions to the issuer. */
 static void an_unknown_key_asks_once_in_thirty_seconds(void **state)
 {
@@ -168,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(keys_are_fetched_every_hour, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(another_set_is_told_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_unknown_key_asks_once_in_thirty_seconds, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(old_keys_stay_while_the_issuer_gives_none, set_up,

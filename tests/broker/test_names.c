@@ -95,6 +95,61 @@ static void a_name_is_asked_for_once_a_minute(void **state)
     assert_int_equal(asked, 5);
 }
 
+struct told {
+    struct loop *loop;
+    int times, overs;
+};
+
+static void tell(void *context, bool is_over)
+{
+    struct told *told = context;
+
+    told->times++;
+    told->overs += is_over;
+    loop_stop(told->loop);
+}
+
+/* Several wait for one user, and one for another. */
+static void names_are_found_out_in_a_thread(void **state)
+{
+    owned(loop) struct loop *loop = loop_libevent_new(NULL);
+    owned(names) struct names *names = names_new();
+    struct told told = { .loop = loop }, other = { .loop = loop };
+
+    (void)state;
+    assert_false(names_has(names, 7, loop_wall(loop)));
+    for (int i = 0; i < 3; i++)
+        names_learn(names, loop, 7, tell, &told);
+    names_learn(names, loop, 8, tell, &other);
+    assert_int_equal(told.times, 0);
+    while (told.times < 3 || other.times < 1)
+        loop_run(loop);
+    assert_int_equal(told.times + told.overs, 3);
+    assert_int_equal(other.times + other.overs, 1);
+    assert_true(names_has(names, 7, loop_wall(loop)));
+    expect_user(names, 7, loop_wall(loop).ms, "user7-1");
+    expect_user(names, 8, loop_wall(loop).ms, "user8-2");
+    assert_int_equal(asked, 2);
+}
+
+/* Each that waits is told when the question is given up, or its context would be lost. */
+static void who_waits_for_a_name_is_told_at_the_end(void **state)
+{
+    owned(loop) struct loop *loop = loop_libevent_new(NULL);
+    struct names *names = names_new();
+    struct told told = { .loop = loop };
+
+    (void)state;
+    for (uid_t uid = 7; uid < 10; uid++)
+        names_learn(names, loop, uid, tell, &told);
+    names_stop(names);
+    assert_int_equal(told.times, 3);
+    assert_int_equal(told.overs, 3);
+    names_learn(names, loop, 7, tell, &told);
+    names_free(names);
+    assert_int_equal(told.overs, 4);
+}
+
 static void what_is_kept_is_bounded(void **state)
 {
     owned(names) struct names *names = names_new();
@@ -149,6 +204,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_name_is_asked_for_once_a_minute, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(names_are_found_out_in_a_thread, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_waits_for_a_name_is_told_at_the_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_kept_is_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_failed_question_is_no_absence, set_up, tear_down),
     };

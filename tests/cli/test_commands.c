@@ -152,6 +152,35 @@ static void synonyms_name_commands(void **state)
     }
 }
 
+/* The same name twice in a table would make the second one silent.  (A common option may be
+   replaced.) */
+static void expect_once(const struct command *command, const struct command_option *options)
+{
+    for (const struct command_option *option = options; option && option->name; option++) {
+        for (const struct command_option *other = option + 1; other->name; other++)
+            if (text_equal(option->name, other->name) ||
+                (option->letter && option->letter == other->letter))
+                fail_msg("%s: --%s and --%s are one option", command->name, option->name,
+                         other->name);
+    }
+}
+
+static void an_option_has_one_meaning(void **state)
+{
+    const struct command *command = sluice_commands.children;
+
+    (void)state;
+    expect_once(&sluice_commands, sluice_common_options);
+    for (; command->name; command++) {
+        expect_once(command, command->options);
+        for (const struct command *other = command + 1; other->name; other++)
+            if (text_equal(command->name, other->name) ||
+                (command->options && command->options == other->options))
+                fail_msg("%s and %s have one name or one table of options", command->name,
+                         other->name);
+    }
+}
+
 static int count_entries(const char *path)
 {
     DIR *folder = opendir(path);
@@ -233,6 +262,7 @@ int main(void)
         cmocka_unit_test(a_broken_file_is_named_with_line_and_key),
         cmocka_unit_test(exit_codes_and_version_have_a_word_of_their_own),
         cmocka_unit_test(synonyms_name_commands),
+        cmocka_unit_test(an_option_has_one_meaning),
     };
 
     mem_setup();

@@ -14,6 +14,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -284,6 +285,30 @@ static void a_person_who_asks_too_often_is_told_to_wait(void **state)
     scene_end(&scene);
 }
 
+/* An answer may be half a second old, but not older than what a person has done. */
+static void who_acts_sees_what_was_done(void **state)
+{
+    static const struct user ada = { 61101, OPERATORS, 0 };
+    struct scene scene;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    scene_begin(&scene, access_settings);
+    for (int i = 0; i < 3; i++) {
+        owned(chars) char *reason = text_format("look %d", i);
+        owned(chars) char *body = text_format("{\"for_s\":60,\"reason\":\"%s\"}", reason);
+        owned(chars) char *before = ask_as(&scene, &ada, "GET", "/v1/status", "");
+        owned(chars) char *done = ask_as(&scene, &ada, "POST", "/v1/freeze", body);
+        owned(chars) char *after = ask_as(&scene, &ada, "GET", "/v1/status", "");
+
+        assert_int_equal(status_of(done), 200);
+        assert_null(strstr(before, reason));
+        assert_non_null(strstr(after, reason));
+    }
+    scene_end(&scene);
+}
+
 static int names_asked;
 
 static int find_user(uid_t uid, struct passwd *entry, char *buffer, size_t size,
@@ -295,6 +320,55 @@ static int find_user(uid_t uid, struct passwd *entry, char *buffer, size_t size,
     entry->pw_name = buffer;
     *found = entry;
     return 0;
+}
+
+static atomic_bool may_answer, was_stuck;
+
+/* As a directory server that does not answer, but not forever. */
+static int find_user_late(uid_t uid, struct passwd *entry, char *buffer, size_t size,
+                          struct passwd **found)
+{
+    for (int ms = 0; !may_answer; ms++) {
+        if (ms == 20 * SECOND_MS) {
+            was_stuck = true;
+            break;
+        }
+        usleep(1000);
+    }
+    return find_user(uid, entry, buffer, size, found);
+}
+
+static void let_answer(void *context)
+{
+    (void)context;
+    may_answer = true;
+}
+
+/* The loop turns while the name of a user is looked for: its timer lets the question be answered.
+ */
+static void a_directory_server_delays_who_needs_it_alone(void **state)
+{
+    static const struct names_source source = { find_user_late, getgrnam_r };
+    static const struct user ada = { 61101, OPERATORS, 0 };
+    struct scene scene;
+    struct timer *timer;
+    owned(chars) char *answer = NULL;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    scene_begin(&scene, access_settings);
+    names_set_source(&source);
+    may_answer = was_stuck = false;
+    timer = timer_new(scene.loop, let_answer, NULL);
+    timer_set(timer, SECOND_MS);
+    answer = ask_as(&scene, &ada, "POST", "/v1/freeze", "{\"for_s\":60,\"reason\":\"r\"}");
+    assert_int_equal(status_of(answer), 200);
+    assert_non_null(strstr(answer, "\"by\":\"ada"));
+    assert_false(was_stuck);
+    timer_free(timer);
+    scene_end(&scene);
+    names_set_source(NULL);
 }
 
 /* A flood must not become a flood of questions to a directory server. */
@@ -399,7 +473,9 @@ int main(void)
         cmocka_unit_test(a_refusal_says_who_which_role_and_how),
         cmocka_unit_test(a_viewer_group_closes_the_socket_to_others),
         cmocka_unit_test(the_highest_role_counts),
+        cmocka_unit_test(who_acts_sees_what_was_done),
         cmocka_unit_test(a_person_who_asks_too_often_is_told_to_wait),
+        cmocka_unit_test(a_directory_server_delays_who_needs_it_alone),
         cmocka_unit_test(a_request_over_its_rate_asks_for_no_name),
         cmocka_unit_test(root_is_named_with_its_login),
         cmocka_unit_test(what_gives_no_clear_right_is_refused),

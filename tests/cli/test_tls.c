@@ -4,7 +4,8 @@
  * The service over TLS, asked by curl with certificates that openssl made: who gets in, as whom,
  * and what a browser that was led here cannot do.
  */
-#include "tests/cli/door_scene.h"
+#include "broker/api/routes.h"
+#include "tests/cli/tls_scene.h"
 #include "tests/support/issuer.h"
 
 #include <fcntl.h>
@@ -17,93 +18,6 @@ static const char settings[] =
     "access:\n"
     "  viewer: {certificates: carol}\n"
     "  operator: {certificates: 'ada@example.com, https://example.com/oncall'}\n";
-
-/* NAME AUTHORITY SUBJECT-ALTERNATIVE-NAME: a certificate and its key. */
-static const char issue[] =
-    "set -e; cd \"$1\"; mkdir -p certificates\n"
-    "authority() { openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
-    " -subj \"/CN=$1\" -keyout $1.key -out $1.pem; }\n"
-    "issue() { openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days ${4:-2}"
-    " -subj \"/CN=$1\" -CA $2.pem -CAkey $2.key -addext basicConstraints=critical,CA:FALSE"
-    " ${3:+-addext} ${3:+$3} ${5:+-addext} ${5:+$5} -keyout $1.key -out $1.pem; }\n"
-    /* Of the company's two authorities only one is for people who may ask. */
-    "below() { openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
-    " -subj \"/CN=$1\" -CA $2.pem -CAkey $2.key -addext basicConstraints=critical,CA:TRUE"
-    " -keyout $1.key -out $1.pem; }\n"
-    "authority machines; authority company; authority strangers\n"
-    "below people company; below visitors company\n"
-    "issue server machines subjectAltName=IP:127.0.0.1,DNS:sluice.test\n"
-    "issue ada people subjectAltName=DNS:laptop.example.com,email:ada@example.com\n"
-    "issue ben people subjectAltName=URI:https://example.com/oncall\n"
-    "issue carol people\n"
-    "issue dave people\n"
-    "issue robot people subjectAltName=IP:10.0.0.7\n"
-    "issue server-only people '' 2 extendedKeyUsage=serverAuth\n"
-    "issue mallory strangers subjectAltName=email:ada@example.com\n"
-    "issue trudy visitors subjectAltName=email:ada@example.com\n"
-    "cat visitors.pem company.pem >> trudy.pem\n"
-    "chmod 600 *.key\n";
-
-static void run(const char *script, const char *folder)
-{
-    int status = 0;
-    pid_t child;
-
-    fflush(NULL);
-    child = fork();
-    if (child == 0) {
-        int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-        dup2(fd, 2);
-        execlp("sh", "sh", "-c", script, "sh", folder, NULL);
-        _exit(127);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
-static bool has_programs(void)
-{
-    const char *const paths[] = { "/usr/bin/curl", "/usr/bin/openssl" };
-
-    for (size_t i = 0; i < COUNT_OF(paths); i++)
-        if (access(paths[i], X_OK) < 0)
-            return false;
-    return true;
-}
-
-static void make_certificates(const char *folder)
-{
-    run(issue, folder);
-}
-
-/* curl's answer with the status as its last line. */
-static char *ask_curl(struct scene *scene, const char *words)
-{
-    owned(chars) char *line = text_format(
-        "cd '%s'; curl -sS --max-time 60 -w '\n%%{http_code}' --cacert machines.pem --resolve "
-        "'*:%d:127.0.0.1' %s 2>&1",
-        scene->folder, doors_tls_port(scene->doors), words);
-
-    return run_beside(scene, line);
-}
-
-/* "@" in words stands for https://sluice.test:PORT. */
-static char *ask(struct scene *scene, const char *words)
-{
-    owned(text) struct text *line = text_new(TEXT_UNBOUNDED);
-
-    for (const char *at = words; *at; at++)
-        if (*at == '@')
-            text_add(line, "https://sluice.test:%d", doors_tls_port(scene->doors));
-        else
-            text_add_bytes(line, at, 1);
-    return ask_curl(scene, line->chars);
-}
-
-#define AS(name) "--cert " name ".pem --key " name ".key "
-#define JSON "-H 'Content-Type: application/json' "
-#define FREEZE JSON "-d '{\"for_s\":3600,\"reason\":\"r\"}' @/v1/freeze"
 
 static const struct {
     const char *words;
@@ -221,6 +135,45 @@ static void commands_ask_a_service_on_another_machine(void **state)
     scene_end(&scene);
 }
 
+/* From a folder without a sluice.yaml, and with none in the home. */
+static const struct {
+    const char *words;
+    int code;
+    const char *says;
+} bare[] = {
+    { "events", 0, "" },
+    { "freeze --for 1h --reason r", 0, "" },
+    { "unfreeze", 0, "all clusters: the freeze is over" },
+    { "departures", 0, "" },
+    { "reclaim --to prod-a --gpus 8 --reason r", 64, "--gpus needs a sluice.yaml" },
+    { "plan", 1, "give --schedules" },
+    { "wait --for nowhere=1", 1, "the service has no cluster nowhere" },
+    { "events --config none.yaml", 1, "none.yaml" },
+};
+
+static void a_command_with_a_server_needs_no_configuration(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    if (!has_programs() || access("/etc/sluice/config.yaml", F_OK) == 0)
+        skip();
+    scene_begin_with(&scene, settings, make_certificates);
+    for (size_t i = 0; i < COUNT_OF(bare); i++) {
+        owned(chars) char *line = text_format(
+            "mkdir -p '%s/bare'; cd '%s/bare'; export HOME=$PWD; "
+            "unset SLUICE_CONFIG XDG_CONFIG_HOME; " SLUICE_BUILD
+            "/sluice %s --server https://127.0.0.1:%d --ca ../machines.pem "
+            "--client-certificate ../ada.pem --client-key ../ada.key 2>&1; printf '\n%%d' $?",
+            scene.folder, scene.folder, bare[i].words, doors_tls_port(scene.doors));
+        owned(chars) char *said = run_beside(&scene, line);
+
+        if (atoi(strrchr(said, '\n') + 1) != bare[i].code || !strstr(said, bare[i].says))
+            fail_msg("sluice %s: %s", bare[i].words, said);
+    }
+    scene_end(&scene);
+}
+
 static const char token_settings[] =
     "listen: {address: '127.0.0.1:0', certificate: server.pem, key: server.key,"
     " client_ca: people.pem}\n"
@@ -239,6 +192,17 @@ static void write_token(const char *folder, const char *name, const char *claims
     owned(chars) char *token = issuer_token(issuer.ec, "{\"alg\":\"ES256\"}", whole);
 
     mem_free(test_folder_write(folder, name, token));
+}
+
+static void write_token_until(struct scene *scene, const char *name, int64_t end_s)
+{
+    owned(chars) char *claims = text_format(
+        "{\"iss\":\"https://login.example.com\",\"aud\":\"sluice\",\"exp\":%lld,"
+        "\"email\":\"judy@example.com\",\"groups\":\"staff\"}",
+        (long long)end_s);
+    owned(chars) char *token = issuer_token(issuer.ec, "{\"alg\":\"ES256\"}", claims);
+
+    mem_free(test_folder_write(scene->folder, name, token));
 }
 
 static void make_tokens(const char *folder)
@@ -261,6 +225,9 @@ static const struct {
     int status;
     const char *says;
 } shown[] = {
+    { SHOW("fred") "-i @/v1/departures.ics", 200, "Cache-Control: no-store" },
+    { SHOW("fred") "-i @/metrics", 200, "Cache-Control: no-store" },
+    { SHOW("fred") "-i -m 1 @/v1/changes", 200, "Cache-Control: no-store" },
     { SHOW("eve") FREEZE, 200, "\"by\":\"eve@example.com\"" },
     { SHOW("fred") "@/v1/version", 200, "\"version\"" },
     { SHOW("fred") FREEZE, 403,
@@ -274,6 +241,15 @@ static const struct {
     { "-i @/v1/version", 401, "WWW-Authenticate: Bearer" },
     { "-i @/v1/version", 401, "Connection: close" },
     { "@/metrics", 401, "show a client certificate or a bearer token" },
+    { "@/", 200, "<title>sluice</title>" }, /* the page has no data in it */
+    { "@/page/page.js", 200, "import" },
+    { "@/v1/whoami", 401, "\"cause\":\"identity\"" },
+    { "@/v1/changes", 401, "\"cause\":\"identity\"" },
+    { SHOW("gina") "@/v1/changes", 403, "with the role none" },
+    { SHOW("gina") "@/v1/whoami", 200, "\"role\":\"none\",\"may\":[]" },
+    { SHOW("fred") "@/v1/whoami", 200, "\"person\":\"fred@example.com\",\"role\":\"viewer\"" },
+    { SHOW("eve") "@/v1/whoami", 200, "\"POST /v1/freeze\"" },
+    { SHOW("eve") "-H 'Origin: https://evil.example' " FREEZE, 403, "of another site" },
     { AS("ada") FREEZE, 200, "\"by\":\"ada@example.com\"" },
     { AS("ada") "-H 'Authorization: Bearer x' @/v1/version", 401, "HEADER.PAYLOAD" },
     { AS("mallory") SHOW("eve") "@/v1/version", 0, "" },
@@ -305,6 +281,89 @@ static void a_token_says_who_asks(void **state)
     said = say_remotely(&scene, "leads --token hugo --ca machines.pem "
                                 "--server https://127.0.0.1:$port");
     assert_int_equal(atoi(strrchr(said, '\n') + 1), 77);
+    issuer_clear(&issuer);
+    scene_end(&scene);
+}
+
+static const char role_settings[] =
+    "listen: {address: '127.0.0.1:0', certificate: server.pem, key: server.key,"
+    " client_ca: people.pem}\n"
+    "tokens: {issuer: https://login.example.com, audience: sluice, keys: keys.json}\n"
+    "access:\n"
+    "  viewer: {certificates: role-viewer, claims: groups=viewer}\n"
+    "  operator: {certificates: role-operator, claims: groups=operator}\n"
+    "  dispatcher: {certificates: role-dispatcher, claims: groups=dispatcher}\n"
+    "  admin: {certificates: role-admin, claims: groups=admin}\n";
+
+static void make_roles(const char *folder)
+{
+    make_tokens(folder);
+    for (int role = ACCESS_NONE; role < ACCESS_ROLE_COUNT; role++) {
+        const char *name = access_role_name((enum access_role)role);
+        owned(chars) char *file = text_format("token-%s", name);
+        owned(chars) char *claims = text_format("\"sub\":\"%s\",\"groups\":[\"%s\"]", name, name);
+
+        write_token(folder, file, claims);
+    }
+}
+
+/* One curl asks all routes on one connection: the rate of handshakes is limited. */
+static char *ask_all_routes(struct scene *scene, const char *person)
+{
+    owned(text) struct text *line = text_new(TEXT_UNBOUNDED);
+    const struct route *route;
+
+    text_add(line, "cd '%s'; curl", scene->folder);
+    for (size_t at = 0; (route = route_next(&at));)
+        text_add(line,
+                 "%s -sS --max-time %d --cacert machines.pem %s -w '\n@@%%{http_code}\n' -X %s "
+                 "-H 'Content-Type: application/json' 'https://127.0.0.1:%d%s'",
+                 at > 1 ? " --next" : "", route->flags & IS_STREAM ? 1 : 30, person,
+                 http_method_name(route->method), doors_tls_port(scene->doors), route->path);
+    text_add(line, " 2>/dev/null");
+    return run_beside(scene, line->chars);
+}
+
+/* Of the answers in the order of the routes: only 403 with its cause is about the person's role. */
+static void check_routes(char *said, enum access_role role, const char *person)
+{
+    const struct route *route;
+    char *at = said;
+
+    for (size_t i = 0; (route = route_next(&i));) {
+        char *end = strstr(at, "\n@@");
+        bool may = role >= route->role, is_refused;
+
+        if (!end)
+            fail_msg("%s: no answer of %s: %s", person, route->path, at);
+        *end = '\0';
+        is_refused = atoi(end + 3) == 403 && strstr(at, "\"cause\":\"permission\"");
+        if (is_refused == may || atoi(end + 3) == 401 || atoi(end + 3) == 0)
+            fail_msg("%s: %s %s: %s %.3s", person, http_method_name(route->method), route->path, at,
+                     end + 3);
+        at = end + strlen("\n@@200\n");
+    }
+}
+
+static void each_role_meets_each_route(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    if (!has_programs())
+        skip();
+    issuer = issuer_new();
+    scene_begin_with(&scene, role_settings, make_roles);
+    for (int role = ACCESS_NONE; role < ACCESS_ROLE_COUNT; role++)
+        for (size_t i = 0; i < 2; i++) {
+            const char *name = access_role_name((enum access_role)role);
+            owned(chars) char *person =
+                i == 0 ? text_format("--cert role-%s.pem --key role-%s.key", name, name)
+                       : text_format("-H \"Authorization: Bearer $(cat token-%s)\"", name);
+            owned(chars) char *said = ask_all_routes(&scene, person);
+
+            check_routes(said, (enum access_role)role, person);
+        }
     issuer_clear(&issuer);
     scene_end(&scene);
 }
@@ -383,6 +442,49 @@ static void a_kept_connection_does_not_outlive_its_certificate(void **state)
     scene_end(&scene);
 }
 
+static void let_days_pass(void *context)
+{
+    struct scene *scene = context;
+
+    loop_wall_move(scene->loop, 3 * DAY_MS);
+}
+
+/* The reader has shown its certificate or token once, and would be told of changes forever.  curl
+   ends with code 0 when the service ends the stream, and with 28 after a minute. */
+static void a_stream_does_not_outlive_what_its_reader_showed(void **state)
+{
+    static const struct {
+        const char *words;
+        const char *code;
+    } rows[] = {
+        { AS("ada") "-N @/v1/changes", "\n200" },
+        { SHOW("judy") "-N @/v1/changes", "\n200" },
+    };
+    struct scene scene;
+
+    (void)state;
+    if (!has_programs())
+        skip();
+    issuer = issuer_new();
+    scene_begin_with(&scene, token_settings, make_tokens);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(chars) char *said = NULL;
+        struct timer *later = timer_new(scene.loop, let_days_pass, &scene);
+
+        write_token_until(&scene, "judy",
+                          loop_wall(scene.loop).ms / SECOND_MS + 2 * DAY_MS / SECOND_MS);
+        timer_set(later, SECOND_MS);
+        said = ask(&scene, rows[i].words);
+        timer_free(later);
+        if (!strstr(said, "event: change") || !strstr(said, rows[i].code) ||
+            strstr(said, "timed out"))
+            fail_msg("curl %s: %s", rows[i].words, said);
+        loop_wall_move(scene.loop, -3 * DAY_MS);
+    }
+    issuer_clear(&issuer);
+    scene_end(&scene);
+}
+
 /* As a reload does it: the new files are read before the old doors are closed. */
 static void a_renewed_certificate_is_shown_and_a_wrong_one_refused(void **state)
 {
@@ -454,8 +556,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_client_gets_what_is_its_own),
         cmocka_unit_test(commands_ask_a_service_on_another_machine),
+        cmocka_unit_test(a_command_with_a_server_needs_no_configuration),
         cmocka_unit_test(a_token_says_who_asks),
+        cmocka_unit_test(each_role_meets_each_route),
         cmocka_unit_test(a_kept_connection_does_not_outlive_its_certificate),
+        cmocka_unit_test(a_stream_does_not_outlive_what_its_reader_showed),
         cmocka_unit_test(a_renewed_certificate_is_shown_and_a_wrong_one_refused),
         cmocka_unit_test(an_address_that_is_none_is_refused),
     };

@@ -56,6 +56,7 @@ static const struct {
     { "http://localhost/v1/day", 200, "\"kind\":\"day\"" },
     { "http://localhost/v1/departures.ics", 200, "Content-Type: text/calendar; charset=utf-8" },
     { "http://localhost/v1/departures.ics", 200, "BEGIN:VCALENDAR\r\nVERSION:2.0\r\n" },
+    { "http://localhost/v1/departures.ics", 200, "BEGIN:VTIMEZONE\r\nTZID:UTC\r\n" },
     { "http://localhost/v1/departures.ics?seconds=1", 400, "is not from 60" },
     /* a tunnel's names; then names that another site's owner may let point to it */
     { "http://localhost:8090/v1/version", 200, "" },

@@ -61,6 +61,23 @@ int64_t reclaim_missing(const struct survey *survey, const struct reclaim *recla
     return (reclaim->level < wanted ? reclaim->level : wanted) - pool->present;
 }
 
+/* What the oldest of the reclaim's transfers to the pool waits for. */
+static char *cause_of(const struct service *service, const struct config_pool *pool)
+{
+    const struct transfer *oldest = NULL;
+    const struct transfer *transfer;
+
+    for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));)
+        if (transfer->is_emergency && transfer_goal(transfer) == pool &&
+            (!oldest || transfer->created.ms < oldest->created.ms))
+            oldest = transfer;
+    if (!oldest)
+        return mem_copy_chars("no node is on its way");
+    return text_format("node %s waits longest, in step %s: %s", oldest->node,
+                       transfer_steps[oldest->step].name,
+                       oldest->waiting[0] ? oldest->waiting : "the first look after a start");
+}
+
 static void look_at_reclaim(const struct service *service, const struct survey *survey,
                             const struct reclaim *reclaim, struct health *health)
 {
@@ -77,15 +94,20 @@ static void look_at_reclaim(const struct service *service, const struct survey *
     if (pool_gets_machines(service, reclaim->pool, &err) < 0) {
         condition.since = attempts_lane(service->runner->attempts, reclaim->pool)->failed;
         health_add(health, &condition,
-                   text_format("reclaim %s still lacks %" PRId64 " nodes and does not get on: %s",
-                               reclaim->order, missing, err.text));
+                   text_format("reclaim %s for %s still lacks %" PRId64
+                               " node%s and does not get on: %s",
+                               reclaim->order, condition.cluster, missing, missing == 1 ? "" : "s",
+                               err.text));
     } else if (reclaim->promised.ms > 0 && now.ms > reclaim->promised.ms) {
+        owned(chars) char *cause = cause_of(service, reclaim->pool);
+
         condition.kind = CONDITION_RECLAIM_BEHIND;
         condition.since = reclaim->promised;
         health_add(health, &condition,
-                   text_format("reclaim %s still lacks %" PRId64
-                               " nodes, which were promised by %s",
-                               reclaim->order, missing, wall_format(reclaim->promised, promised)));
+                   text_format("reclaim %s for %s still lacks %" PRId64
+                               " node%s, promised by %s; %s",
+                               reclaim->order, condition.cluster, missing, missing == 1 ? "" : "s",
+                               wall_format(reclaim->promised, promised), cause));
     }
 }
 

@@ -6,6 +6,7 @@
 #include "broker/terminal/screen.h"
 
 #include "base/memory.h"
+#include "broker/terminal/prose.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -141,15 +142,17 @@ static size_t last_first(const struct screen *screen)
 void screen_show(struct screen *screen, const struct text *text, bool is_tail)
 {
     owned(text) struct text *shown = text_new(TEXT_UNBOUNDED);
+    owned(text) struct text *wrapped = text_new(TEXT_UNBOUNDED);
     struct screen_size size = size_of(screen);
     size_t below;
 
     size.rows--; /* for the keys */
-    screen->text_rows = screen_clip(text, (struct screen_size){ 0, 0 }, 0, shown);
+    prose_wrap(text, size.columns, wrapped);
+    screen->text_rows = screen_clip(wrapped, (struct screen_size){ 0, 0 }, 0, shown);
     if (screen->first > last_first(screen) || (is_tail && !screen->is_scrolled))
         screen->first = last_first(screen);
     text_add(shown, "\033[H\033[J");
-    screen_clip(text, size, screen->first, shown);
+    screen_clip(wrapped, size, screen->first, shown);
     below = screen->text_rows - screen->first;
     below = below > size.rows ? below - size.rows : 0;
     text_add(shown, "\033[%zu;1H\033[7m%.*s\033[0m", size.rows + 1, (int)size.columns,

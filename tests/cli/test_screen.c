@@ -5,6 +5,7 @@
  */
 #include "base/input/json.h"
 #include "broker/terminal/board.h"
+#include "broker/terminal/prose.h"
 #include "broker/terminal/screen.h"
 #include "tests/support/golden.h"
 #include "tests/support/terminal.h"
@@ -45,6 +46,50 @@ static void what_fits_is_shown(void **state)
         text_add(text, "%s", clips[i].text);
         assert_int_equal(screen_clip(text, clips[i].size, clips[i].first, out), clips[i].rows);
         assert_string_equal(out->chars, clips[i].shown);
+    }
+}
+
+static const struct {
+    const char *text;
+    size_t columns;
+    const char *wrapped;
+} sentences[] = {
+    { "", 40, "" },
+    { "short\n\nrow\n", 40, "short\n\nrow\n" },
+    { "BLOCKED         one two three four five six seven\n", 40,
+      "BLOCKED         one two three four five\n                six seven\n" },
+    { "                one two three four five six seven\n", 40,
+      "                one two three four five\n                six seven\n" },
+    { "WARN one two three four five six seven eight nine\n", 40,
+      "WARN one two three four five six seven\neight nine\n" },
+    /* exactly as wide; one more */
+    { "BLOCKED         four five six seven nine\n", 40,
+      "BLOCKED         four five six seven nine\n" },
+    { "BLOCKED         four five six seven nine.\n", 40,
+      "BLOCKED         four five six seven\n                nine.\n" },
+    /* a word that is too long is cut between characters */
+    { "WARN \n", 40, "WARN \n" },
+    { "BLOCKED         123456789012345678901234\xc3\xa9x\n", 40,
+      "BLOCKED         123456789012345678901234\n                \xc3\xa9x\n" },
+    { "BLOCKED         12345678901234567890123\xc3\xa9x\n", 40,
+      "BLOCKED         12345678901234567890123\xc3\xa9\n                x\n" },
+    /* a table is not wrapped, nor is anything on a terminal that is too narrow */
+    { "prod-a          production  6  of ten nodes\n", 40,
+      "prod-a          production  6  of ten nodes\n" },
+    { "BLOCKED         one two three four five six seven\n", 30,
+      "BLOCKED         one two three four five six seven\n" },
+};
+
+static void sentences_go_on_in_the_next_row(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(sentences); i++) {
+        owned(text) struct text *text = text_new(TEXT_UNBOUNDED);
+        owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
+
+        text_add(text, "%s", sentences[i].text);
+        prose_wrap(text, sentences[i].columns, out);
+        assert_string_equal(out->chars, sentences[i].wrapped);
     }
 }
 
@@ -200,6 +245,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_fits_is_shown),
+        cmocka_unit_test(sentences_go_on_in_the_next_row),
         cmocka_unit_test(keys_scroll_and_end),
         cmocka_unit_test(the_tail_follows_the_text),
         cmocka_unit_test(a_signal_ends_it_and_leaves_the_terminal_whole),

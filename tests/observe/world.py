@@ -151,14 +151,19 @@ class Door:
     def __init__(self, port):
         self.target = ("127.0.0.1", port)
         self.sockets = []
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = 0
+        self.reopen()
+
+    def reopen(self):
+        self.listener = socket.create_server(("127.0.0.1", self.port))
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
+        listener = self.listener
         try:
             while True:
-                near, _ = self.listener.accept()
+                near, _ = listener.accept()
                 far = socket.create_connection(self.target)
                 self.sockets += [near, far]
                 for one, other in ((near, far), (far, near)):

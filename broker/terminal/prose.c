@@ -1,0 +1,98 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See prose.h.
+ */
+#include "broker/terminal/prose.h"
+
+#include <string.h>
+
+enum { LABEL = 16, SHORTEST = 20 };
+
+struct row {
+    const char *chars;
+    size_t length;
+};
+
+static bool is_within_character(char byte)
+{
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
+static size_t characters(const struct row *row)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < row->length; i++)
+        count += !is_within_character(row->chars[i]);
+    return count;
+}
+
+/* Where the sentence begins: after the label, which ends with spaces. */
+static size_t label_of(const struct row *row)
+{
+    return row->length > LABEL && row->chars[LABEL - 1] == ' ' && row->chars[LABEL] != ' ' ? LABEL
+                                                                                           : 0;
+}
+
+static bool is_sentence(const struct row *row, size_t label)
+{
+    for (size_t i = label; i + 1 < row->length; i++)
+        if (row->chars[i] == ' ' && row->chars[i + 1] == ' ')
+            return false;
+    return true;
+}
+
+/* How many bytes of the row fit: whole words, or as many characters where a word is too long. */
+static size_t fits(const struct row *row, size_t columns)
+{
+    size_t count = 0;
+    size_t at = 0;
+    size_t space = 0;
+
+    for (; at < row->length; at++) {
+        if (!is_within_character(row->chars[at]) && count++ == columns)
+            break;
+        if (row->chars[at] == ' ')
+            space = at;
+    }
+    if (at == row->length || row->chars[at] == ' ' || space == 0)
+        return at;
+    return space;
+}
+
+static void wrap(struct row row, size_t label, size_t columns, struct text *out)
+{
+    text_add_bytes(out, row.chars, label);
+    row.chars += label;
+    row.length -= label;
+    for (;;) {
+        size_t size = fits(&row, columns - label);
+
+        text_add_bytes(out, row.chars, size);
+        text_add(out, "\n");
+        while (size < row.length && row.chars[size] == ' ')
+            size++;
+        row.chars += size;
+        row.length -= size;
+        if (row.length == 0)
+            return;
+        text_add(out, "%*s", (int)label, "");
+    }
+}
+
+void prose_wrap(const struct text *text, size_t columns, struct text *out)
+{
+    for (const char *at = text->chars; *at;) {
+        struct row row = { at, strcspn(at, "\n") };
+        size_t label = label_of(&row);
+
+        at += row.length + (at[row.length] == '\n');
+        if (columns >= LABEL + SHORTEST && characters(&row) > columns && is_sentence(&row, label)) {
+            wrap(row, label, columns, out);
+            continue;
+        }
+        text_add_bytes(out, row.chars, row.length);
+        text_add(out, "\n");
+    }
+}

@@ -482,6 +482,26 @@ static void bodies_are_what_receivers_get(void **state)
     golden_check("golden/webhooks/bodies.txt", out->chars);
 }
 
+static void the_page_has_each_type(void **state)
+{
+    static const char *const types[] = {
+        "departure.announced", "departure.changed", "departure.left", "departure.withdrawn",
+        "margin.late",         "margin.kept",       "reclaim.began",  "reclaim.ended",
+        "reclaim.stalled",     "reclaim.resumed",   "health.changed",
+    };
+    owned(text) struct text *page = test_file_read("docs/webhooks.md");
+    owned(text) struct text *code = test_file_read("broker/webhooks/compose.c");
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
+        owned(chars) char *shown = text_format("`%s`", types[i]);
+        owned(chars) char *made = text_format("\"%s\"", types[i]);
+
+        assert_non_null(strstr(page->chars, shown));
+        assert_non_null(strstr(code->chars, made));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -501,6 +521,7 @@ int main(void)
         cmocka_unit_test(a_condition_with_its_own_topic_is_told_there),
         cmocka_unit_test(only_messages_are_wanted),
         cmocka_unit_test(bodies_are_what_receivers_get),
+        cmocka_unit_test(the_page_has_each_type),
     };
 
     mem_setup();

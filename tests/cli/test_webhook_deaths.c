@@ -7,6 +7,7 @@
 #include "broker/webhooks/message.h"
 #include "tests/cli/receiver.h"
 #include "tests/cli/stepwise.h"
+#include "tests/support/sweep.h"
 
 #include <stdio.h>
 
@@ -63,13 +64,16 @@ static int64_t play_and_die(int64_t at, bool dies_after)
 
 static void a_service_that_dies_loses_no_message_and_keeps_their_order(void **state)
 {
+    struct sweep_part part = sweep_part(3); /* so that both kinds of death are among them */
     int64_t commits = play_and_die(0, false);
 
     (void)state;
-    for (int64_t at = 1; at <= commits; at++) {
-        (void)play_and_die(at, false);
-        (void)play_and_die(at, true);
-    }
+    for (int64_t at = 1; at <= commits; at++)
+        for (int dies_after = 0; dies_after < 2; dies_after++)
+            if (sweep_plays(&part))
+                (void)play_and_die(at, dies_after);
+    print_message("sweep death: webhooks, %lld commits in an undisturbed run\n",
+                  (long long)commits);
 }
 
 /* It had accepted the message, and the service had not stored that: it comes again, as the same. */
@@ -91,6 +95,34 @@ static void a_message_whose_answer_was_lost_comes_again(void **state)
     assert_true(json_equal(arrival_of(&receiver, "cloud", NULL, 0)->body,
                            arrival_of(&receiver, "cloud", NULL, 1)->body));
     assert_int_equal(number(rehearsal, 0, "sent"), 1);
+    receiver_close(&receiver);
+}
+
+/* A slow disk: what a service that dies now would not remember is not told either. */
+static void nothing_is_sent_before_it_is_on_the_disk(void **state)
+{
+    enum { DISK_MS = 3 * SECOND_MS };
+    owned(test_folder) char *folder = test_folder_new();
+    struct receiver receiver;
+    struct rehearsal *rehearsal = receiver_open(&receiver, folder, receiver_settings, "");
+    int64_t apart_ms = loop_wall(rehearsal->loop).ms - loop_now(rehearsal->loop);
+
+    (void)state;
+    rehearsal_slow_disk(rehearsal, DISK_MS);
+    grow(rehearsal);
+    rehearsal_run(rehearsal, 3 * HOUR_MS);
+    expect_types(&receiver, "departure.announced departure.left");
+    for (size_t i = 0; i < receiver.arrivals.count; i++) {
+        const struct arrival *arrival = &receiver.arrivals.items[i];
+        struct wall_time time;
+        struct error err;
+
+        if (arrival->id[0] == '\0')
+            continue;
+        assert_int_equal(wall_parse(json_text_or(arrival->body, "time", ""), false, &time, &err),
+                         0);
+        assert_true(arrival->at_ms + apart_ms - time.ms >= DISK_MS);
+    }
     receiver_close(&receiver);
 }
 
@@ -386,6 +418,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_service_that_dies_loses_no_message_and_keeps_their_order),
         cmocka_unit_test(a_message_whose_answer_was_lost_comes_again),
+        cmocka_unit_test(nothing_is_sent_before_it_is_on_the_disk),
         cmocka_unit_test(a_jump_of_the_clock_loses_nothing),
         cmocka_unit_test(other_webhooks_begin_where_the_story_is),
         cmocka_unit_test(too_many_messages_are_dropped_by_name_the_oldest_first),

@@ -11,11 +11,17 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { PEM_LIMIT = 64 << 10 };
+
 static const struct command_option options[] = {
     { "config", 'c', "FILE", "sluice.yaml: clusters, reservations, pools, workloads", false },
     { "world", 'w', "FILE", "world.yaml: sizes, latencies, jobs, demand, faults", false },
     { "port", 'p', "PORT", "port on 127.0.0.1; default: any", false },
-    { "write-kubeconfigs", 0, "FOLDER", "write NAME.kubeconfig for each cluster", false },
+    { "write-kubeconfigs", 0, "FOLDER",
+      "write NAME.kubeconfig for each cluster, and admin.kubeconfig for kubectl", false },
+    { "tls", 0, NULL,
+      "serve TLS too, which kubectl needs; its certificate is written into that folder", false },
+    { "tls-port", 0, "PORT", "port of TLS on 127.0.0.1; default: any", false },
     { "report", 0, "FILE", "write the report there at the end", false },
     { "for", 0, "DURATION", "end after that long", false },
     { 0 },
@@ -34,6 +40,37 @@ static int write_report(struct simulator *simulator, const char *path, struct er
     return file_write(path, chars, strlen(chars), 0644, err);
 }
 
+/* API servers over TLS, and the kubeconfigs that trust its certificate. */
+static int announce_tls(struct command_call *call, struct simulator *simulator, struct error *err)
+{
+    const char *folder = call_text(call, "write-kubeconfigs");
+    owned(chars) char *certificate = text_format("%s/simulator.crt", folder);
+    owned(chars) char *key = text_format("%s/simulator.key", folder);
+    struct simulator_tls tls = { .certificate_path = certificate, .key_path = key };
+    owned(text) struct text *pem = NULL;
+    int64_t wanted = 0;
+    int port;
+
+    if (call_int(call, "tls-port", (struct int_range){ 0, 65535 }, &wanted, err) < 0 ||
+        file_make_folder(folder, 0755, err) < 0)
+        return -1;
+    tls.port = (int)wanted;
+    if (simulator_listen_tls(simulator, &tls, &port, err) < 0 ||
+        (pem = file_read(certificate, PEM_LIMIT, err)) == NULL)
+        return -1;
+
+    owned(chars) char *url = text_format("https://127.0.0.1:%d", port);
+
+    if (simulator_write_access(
+            simulator, folder,
+            &(struct simulator_urls){ .base_url = url, .ca_pem = pem->chars, .has_admin = true },
+            err) < 0)
+        return -1;
+    printf("TLS on %s, with %s\n", url, certificate);
+    printf("kubectl --kubeconfig %s/admin.kubeconfig get nodes\n", folder);
+    return 0;
+}
+
 static int announce(struct command_call *call, struct simulator *simulator, struct error *err)
 {
     const char *folder = call_text(call, "write-kubeconfigs");
@@ -46,8 +83,15 @@ static int announce(struct command_call *call, struct simulator *simulator, stru
 
     owned(chars) char *url = text_format("http://127.0.0.1:%d", port);
 
-    if (folder && simulator_write_kubeconfigs(simulator, folder, url, err) < 0)
+    if (call_flag(call, "tls")) {
+        if (announce_tls(call, simulator, err) < 0)
+            return -1;
+    } else if (folder &&
+               simulator_write_access(
+                   simulator, folder,
+                   &(struct simulator_urls){ .base_url = url, .has_admin = true }, err) < 0) {
         return -1;
+    }
     printf("listening on %s\n", url);
     fflush(stdout);
     return 0;
@@ -62,6 +106,11 @@ static int run(struct command_call *call)
 
     if (!config || !world)
         return call_usage_error(call, "--config and --world are needed");
+    if (call_text(call, "tls-port") && !call_flag(call, "tls"))
+        return call_usage_error(call, "--tls-port needs --tls");
+    if (call_flag(call, "tls") && !call_text(call, "write-kubeconfigs"))
+        return call_usage_error(call, "--tls needs --write-kubeconfigs FOLDER: its certificate and "
+                                      "the kubeconfigs that trust it go there");
     if (call_duration(call, "for", &for_ms, &err) < 0)
         return call_fail(call, EXIT_USAGE, &err);
 
@@ -87,7 +136,8 @@ static int run(struct command_call *call)
 static const struct command_help help = {
     .summary = "a simulated world of clusters and clouds on loopback sockets",
     .examples = "sluice-simulator --config sluice.yaml --world world.yaml\n"
-                "sluice-simulator -c sluice.yaml -w world.yaml --port 8900 --for 10m",
+                "sluice-simulator -c sluice.yaml -w world.yaml --port 8900 --for 10m\n"
+                "sluice-simulator -c sluice.yaml -w world.yaml --tls --write-kubeconfigs kube",
 };
 
 const struct command simulator_command = {

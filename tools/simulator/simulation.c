@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "tools/simulator/kube/deployments.h"
 #include "tools/simulator/kube/kube_devices.h"
+#include "tools/simulator/model/client.h"
 #include "tools/simulator/model/cloud.h"
 #include "tools/simulator/model/lies.h"
 #include "tools/simulator/model/model.h"
@@ -194,11 +195,8 @@ static void clear_cluster(struct kube_cluster *cluster)
     map_free(cluster->namespaces);
     map_free(cluster->rules);
     map_free(cluster->objects);
-    for (size_t i = 0; i < cluster->deployments.count; i++) {
-        array_clear(&cluster->deployments.items[i]->pods);
-        mem_free(cluster->deployments.items[i]);
-    }
-    array_clear(&cluster->deployments);
+    sim_deployments_clear(cluster);
+    sim_other_clients_forget(cluster);
     array_clear(&cluster->waiting);
     while (cluster->watches.count)
         sim_watch_close(cluster->watches.items[0]);

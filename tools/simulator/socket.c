@@ -4,14 +4,19 @@
  * The same fakes behind real sockets on the loopback address, and the kubeconfigs that point
  * there.
  */
+#include "base/crypto.h"
 #include "base/file.h"
 #include "base/world/http_server.h"
+#include "base/world/tls_identity.h"
+#include "tools/simulator/certificate.h"
 #include "tools/simulator/model/cloud.h"
 #include "tools/simulator/model/model.h"
 
 struct socket_server {
     struct simulator *sim;
     struct http_server *server;
+    struct http_server *tls_server; /* NULL: plain http alone */
+    struct tls_identity *identity;  /* of it */
     ARRAY(struct served *) live;
 };
 
@@ -94,6 +99,8 @@ static const char *const passed_headers[] = { "Authorization",
                                               "Content-Type",
                                               "Metadata-Flavor",
                                               "Host",
+                                              "Accept",
+                                              "Impersonate-User",
                                               "If-Match",
                                               "Metadata",
                                               "X-Forwarded-Proto",
@@ -145,14 +152,36 @@ static void serve(void *context, struct http_call *call)
     sim_after(sim, way_ms / 2, arrive, &served->actor, (uint64_t)(way_ms - way_ms / 2));
 }
 
-int simulator_listen(struct simulator *sim, int port, int *ret_port, struct error *err)
+static struct socket_server *socket_of(struct simulator *sim)
 {
     if (!sim->socket) {
         sim->socket = mem_new(sizeof *sim->socket);
         sim->socket->sim = sim;
         sim->socket->server = http_server_new(sim->loop, serve, sim->socket);
     }
-    return http_server_listen_loopback(sim->socket->server, port, ret_port, err);
+    return sim->socket;
+}
+
+int simulator_listen(struct simulator *sim, int port, int *ret_port, struct error *err)
+{
+    return http_server_listen_loopback(socket_of(sim)->server, port, ret_port, err);
+}
+
+int simulator_listen_tls(struct simulator *sim, const struct simulator_tls *tls, int *ret_port,
+                         struct error *err)
+{
+    struct socket_server *socket = socket_of(sim);
+    owned(chars) char *address = text_format("127.0.0.1:%d", tls->port);
+
+    require(!socket->tls_server);
+    if (certificate_write(tls->certificate_path, tls->key_path, err) < 0)
+        return -1;
+    socket->identity = tls_identity_read(
+        &(struct tls_files){ .certificate = tls->certificate_path, .key = tls->key_path }, err);
+    if (!socket->identity)
+        return -1;
+    socket->tls_server = http_server_new_tls(sim->loop, socket->identity, serve, socket);
+    return http_server_listen_tls(socket->tls_server, address, ret_port, err);
 }
 
 void sim_socket_free(struct socket_server *socket)
@@ -163,40 +192,109 @@ void sim_socket_free(struct socket_server *socket)
         end_served(socket->live.items[0]);
     array_clear(&socket->live);
     http_server_free(socket->server);
+    http_server_free(socket->tls_server);
+    tls_identity_free(socket->identity);
     mem_free(socket);
 }
 
-/* path: of the API server, "clusters" */
-static int write_kubeconfig(const char *folder, const char *name, const char *base_url,
-                            const char *path, struct error *err)
-{
-    owned(chars) char *file_path = text_format("%s/%s.kubeconfig", folder, name);
-    owned(text) struct text *file = text_new(4096);
+/* A file for one client of one API server. */
+struct kubeconfig {
+    const char *folder;
+    const char *name; /* of the cluster */
+    const char *path; /* of the API server, "clusters" */
+    const char *user; /* the token's first part: "sim" for sluice, "admin" for people */
+};
 
-    text_add(file,
-             "apiVersion: v1\nkind: Config\ncurrent-context: %s\n"
-             "clusters:\n  - name: %s\n    cluster:\n      server: %s/%s/%s\n"
-             "users:\n  - name: %s\n    user:\n      token: sim-%s\n"
-             "contexts:\n  - name: %s\n    context:\n      cluster: %s\n      user: %s\n",
-             name, name, base_url, path, name, name, name, name, name, name);
-    return file_write(file_path, file->chars, file->length, 0600, err);
+/* The parts of a kubeconfig that are lists, each with one cluster more. */
+struct entries {
+    struct text *clusters, *users, *contexts;
+};
+
+static void add_entry(const struct kubeconfig *config, const struct simulator_urls *urls,
+                      struct entries *out)
+{
+    text_add(out->clusters, "  - name: %s\n    cluster:\n      server: %s/%s/%s\n", config->name,
+             urls->base_url, config->path, config->name);
+    if (urls->ca_pem) {
+        text_add(out->clusters, "      certificate-authority-data: ");
+        crypto_add_base64(out->clusters, urls->ca_pem, strlen(urls->ca_pem));
+        text_add(out->clusters, "\n");
+    }
+    text_add(out->users, "  - name: %s\n    user:\n      token: %s-%s\n", config->name,
+             config->user, config->name);
+    text_add(out->contexts, "  - name: %s\n    context:\n      cluster: %s\n      user: %s\n",
+             config->name, config->name, config->name);
+}
+
+static struct entries entries_new(void)
+{
+    return (struct entries){ text_new(1 << 20), text_new(1 << 20), text_new(1 << 20) };
+}
+
+/* Frees the entries. */
+static int write_entries(struct entries *entries, const char *path, const char *current,
+                         struct error *err)
+{
+    owned(text) struct text *file = text_new(4 << 20);
+
+    text_add(file, "apiVersion: v1\nkind: Config\ncurrent-context: %s\nclusters:\n%s", current,
+             entries->clusters->chars);
+    text_add(file, "users:\n%scontexts:\n%s", entries->users->chars, entries->contexts->chars);
+    text_free(entries->clusters);
+    text_free(entries->users);
+    text_free(entries->contexts);
+    return file_write(path, file->chars, file->length, 0600, err);
+}
+
+static int write_kubeconfig(const struct kubeconfig *config, const struct simulator_urls *urls,
+                            struct error *err)
+{
+    owned(chars) char *path = text_format("%s/%s.kubeconfig", config->folder, config->name);
+    struct entries entries = entries_new();
+
+    add_entry(config, urls, &entries);
+    return write_entries(&entries, path, config->name, err);
+}
+
+/* One file for kubectl, with a context for each cluster. */
+static int write_admin(struct simulator *sim, const char *folder, const struct simulator_urls *urls,
+                       struct error *err)
+{
+    owned(chars) char *path = text_format("%s/admin.kubeconfig", folder);
+    struct entries entries = entries_new();
+
+    for (size_t i = 0; i < sim->cluster_count; i++)
+        add_entry(&(struct kubeconfig){ folder, sim->clusters[i].plan->name, "clusters", "admin" },
+                  urls, &entries);
+    return write_entries(&entries, path, sim->cluster_count ? sim->clusters[0].plan->name : "",
+                         err);
 }
 
 int simulator_write_kubeconfigs(struct simulator *sim, const char *folder, const char *base_url,
                                 struct error *err)
 {
+    return simulator_write_access(sim, folder, &(struct simulator_urls){ .base_url = base_url },
+                                  err);
+}
+
+int simulator_write_access(struct simulator *sim, const char *folder,
+                           const struct simulator_urls *urls, struct error *err)
+{
     if (file_make_folder(folder, 0755, err) < 0)
         return -1;
     for (size_t i = 0; i < sim->cluster_count; i++)
-        if (write_kubeconfig(folder, sim->clusters[i].plan->name, base_url, "clusters", err) < 0)
+        if (write_kubeconfig(
+                &(struct kubeconfig){ folder, sim->clusters[i].plan->name, "clusters", "sim" },
+                urls, err) < 0)
             return -1;
     for (size_t i = 0; i < sim->pool_count; i++) {
         const struct sim_cloud *cloud = sim->pools[i].cloud;
         const struct yaml_node *provider = sim->pools[i].plan->provider;
 
         if (cloud->is_kubernetes && provider &&
-            write_kubeconfig(folder, provider->key, base_url, cloud->kind, err) < 0)
+            write_kubeconfig(&(struct kubeconfig){ folder, provider->key, cloud->kind, "sim" },
+                             urls, err) < 0)
             return -1;
     }
-    return 0;
+    return urls->has_admin ? write_admin(sim, folder, urls, err) : 0;
 }

@@ -16,6 +16,23 @@ static void pod_name(struct simulator *sim, const char *stem, char out[SIM_NAME_
     snprintf(out, SIM_NAME_SIZE + 16, "%.56s-%s", stem, tail);
 }
 
+/* The ReplicaSet's UID is not drawn: the draws of a run stay what they are. */
+static struct deployment *add(struct simulator *sim, struct kube_cluster *cluster,
+                              const struct scenario_workload *plan)
+{
+    struct deployment *deployment = mem_new(sizeof *deployment);
+
+    deployment->plan = plan;
+    deployment->cluster = cluster;
+    deployment->version = ++cluster->version;
+    sim_uuid(sim, deployment->uid);
+    random_hex(&sim->names, deployment->hash, sizeof deployment->hash);
+    text_copy(deployment->set_uid, sizeof deployment->set_uid, deployment->uid);
+    deployment->set_uid[0] = deployment->uid[0] == 'e' ? 'f' : 'e';
+    *array_add(&cluster->deployments) = deployment;
+    return deployment;
+}
+
 void sim_deployments_new(struct simulator *sim, struct kube_cluster *cluster)
 {
     for (size_t i = 0; i < sim->scenario->workloads.count; i++) {
@@ -24,17 +41,40 @@ void sim_deployments_new(struct simulator *sim, struct kube_cluster *cluster)
         if (plan->replicas[cluster->index] < 0)
             continue;
 
-        struct deployment *deployment = mem_new(sizeof *deployment);
+        struct deployment *deployment = add(sim, cluster, plan);
 
-        deployment->plan = plan;
-        deployment->cluster = cluster;
         deployment->replicas = plan->replicas[cluster->index];
-        deployment->version = ++cluster->version;
-        sim_uuid(sim, deployment->uid);
-        random_hex(&sim->names, deployment->hash, sizeof deployment->hash);
-        *array_add(&cluster->deployments) = deployment;
         sim_deployment_reconcile(sim, deployment);
     }
+}
+
+struct deployment *sim_deployment_post(struct simulator *sim, struct kube_cluster *cluster,
+                                       struct scenario_workload *plan, json_t *written)
+{
+    struct deployment *deployment = add(sim, cluster, plan);
+
+    deployment->own = plan;
+    deployment->written = written;
+    deployment->replicas = (int)json_int_or(written, "spec/replicas", 1);
+    sim_deployment_reconcile(sim, deployment);
+    return deployment;
+}
+
+void sim_deployments_clear(struct kube_cluster *cluster)
+{
+    for (size_t i = 0; i < cluster->deployments.count; i++) {
+        struct deployment *deployment = cluster->deployments.items[i];
+
+        array_clear(&deployment->pods);
+        json_decref(deployment->written);
+        if (deployment->own) {
+            mem_free((char *)(uintptr_t)deployment->own->name);
+            mem_free((char *)(uintptr_t)deployment->own->namespace);
+            mem_free(deployment->own);
+        }
+        mem_free(deployment);
+    }
+    array_clear(&cluster->deployments);
 }
 
 struct deployment *sim_deployment_find(struct kube_cluster *cluster, const char *namespace,
@@ -43,7 +83,7 @@ struct deployment *sim_deployment_find(struct kube_cluster *cluster, const char 
     for (size_t i = 0; i < cluster->deployments.count; i++) {
         struct deployment *deployment = cluster->deployments.items[i];
 
-        if (text_equal(deployment->plan->namespace, namespace) &&
+        if (!deployment->is_deleted && text_equal(deployment->plan->namespace, namespace) &&
             text_equal(deployment->plan->name, name))
             return deployment;
     }
@@ -77,6 +117,26 @@ int sim_deployment_staying(const struct deployment *deployment)
     return count;
 }
 
+/* What a pod of a posted Deployment is made from; NULL: the simulator's own form. */
+static json_t *template_of(const struct deployment *deployment)
+{
+    const json_t *posted = json_at(deployment->written, "spec/template");
+    owned(chars) char *set = text_format("%s-%s", deployment->plan->name, deployment->hash);
+    json_t *written, *metadata;
+
+    if (!deployment->own || !posted)
+        return NULL;
+    written = json_deep_copy(posted);
+    metadata = json_object_get(written, "metadata");
+    json_object_set_new(json_object_get(metadata, "labels"), "pod-template-hash",
+                        json_string(deployment->hash));
+    json_object_set_new(metadata, "ownerReferences",
+                        json_make("[{s:s, s:s, s:s, s:s, s:b, s:b}]", "apiVersion", "apps/v1",
+                                  "kind", "ReplicaSet", "name", set, "uid", deployment->set_uid,
+                                  "controller", 1, "blockOwnerDeletion", 1));
+    return written;
+}
+
 void sim_deployment_reconcile(struct simulator *sim, struct deployment *deployment)
 {
     struct kube_cluster *cluster = deployment->cluster;
@@ -94,6 +154,7 @@ void sim_deployment_reconcile(struct simulator *sim, struct deployment *deployme
 
         pod->deployment = deployment;
         pod->gpus = deployment->plan->gpus;
+        pod->written = template_of(deployment);
         *array_add(&deployment->pods) = pod;
         sim_pod_changed(sim, pod, CHANGE_ADDED);
         sim_schedule_soon(sim, cluster);
@@ -111,7 +172,7 @@ void sim_daemon_start(struct simulator *sim, struct kube_node *node)
         if (!node->pods.items[i]->job && !node->pods.items[i]->deployment &&
             !node->pods.items[i]->written)
             return;
-    pod_name(sim, "gpu-device-plugin", name);
+    pod_name(sim, SIM_DAEMON, name);
 
     struct kube_pod *pod = sim_pod_new(sim, node->cluster, "kube-system", name);
 

@@ -7,6 +7,7 @@
  *   test.sluice.dev/stuck: "true"    never; only a delete with grace 0 takes its object away
  */
 #include "tools/simulator/kube/kube_routes.h"
+#include "tools/simulator/model/client.h"
 
 enum { NAMESPACE_CONTROLLER_MS = 500 };
 
@@ -50,6 +51,19 @@ static void free_namespace(struct actor *actor)
     mem_free(actor);
 }
 
+struct kube_namespace *sim_namespace_add(struct kube_cluster *cluster, const char *name)
+{
+    struct kube_namespace *space = map_get(cluster->namespaces, name);
+
+    if (space)
+        return space;
+    space = mem_new(sizeof *space);
+    space->actor.free = free_namespace;
+    text_copy(space->name, sizeof space->name, name);
+    map_set(cluster->namespaces, space->name, space);
+    return space;
+}
+
 static void post_namespace(struct sim_call *call, char **parts)
 {
     owned(json) json_t *body = sim_kube_body(call);
@@ -61,13 +75,7 @@ static void post_namespace(struct sim_call *call, char **parts)
         exists(call, "namespaces", name_of(body));
         return;
     }
-
-    struct kube_namespace *space = mem_new(sizeof *space);
-
-    space->actor.free = free_namespace;
-    text_copy(space->name, sizeof space->name, name_of(body));
-    map_set(call->cluster->namespaces, space->name, space);
-    answer_namespace(call, 201, space);
+    answer_namespace(call, 201, sim_namespace_add(call->cluster, name_of(body)));
 }
 
 /* The namespace controller tells what is in it to stop. */

@@ -4,6 +4,7 @@
  * Nodes and pods as the API server writes them.  An object is encoded when it changes, once, and
  * that text serves lists, watches and the history.
  */
+#include "tools/simulator/kube/deployments.h"
 #include "tools/simulator/kube/kube_devices.h"
 #include "tools/simulator/model/model.h"
 
@@ -66,6 +67,16 @@ static const char *time_in(const struct simulator *sim, const struct kube_cluste
     return sim_time(sim, loop_ms + cluster->plan->ahead_ms, out);
 }
 
+/* All members that Kubernetes requires: clients do not decode a Node without them. */
+static json_t *node_info(const struct kube_node *node)
+{
+    return json_make("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "machineID", node->uid,
+                     "systemUUID", node->uid, "bootID", node->uid, "kernelVersion", "6.6.93+",
+                     "osImage", "Container-Optimized OS from Google", "containerRuntimeVersion",
+                     "containerd://2.0.5", "kubeletVersion", "v1.33.5", "kubeProxyVersion",
+                     "v1.33.5", "operatingSystem", "linux", "architecture", "amd64");
+}
+
 struct blob *sim_encode_node(const struct simulator *sim, const struct kube_node *node)
 {
     static const char *const status[] = { "False", "True", "Unknown" };
@@ -105,12 +116,10 @@ struct blob *sim_encode_node(const struct simulator *sim, const struct kube_node
 
     if (node->conditions)
         json_array_extend(conditions, node->conditions);
-    return sim_blob_of(json_make("{s:s, s:s, s:o, s:o, s:{s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s}}}",
-                                 "apiVersion", "v1", "kind", "Node", "metadata", metadata, "spec",
-                                 spec, "status", "capacity", resources_of(node), "allocatable",
-                                 resources_of(node), "conditions", conditions, "nodeInfo",
-                                 "machineID", node->uid, "systemUUID", node->uid, "bootID",
-                                 node->uid, "kubeletVersion", "v1.33.5"));
+    return sim_blob_of(json_make("{s:s, s:s, s:o, s:o, s:{s:o, s:o, s:o, s:o}}", "apiVersion", "v1",
+                                 "kind", "Node", "metadata", metadata, "spec", spec, "status",
+                                 "capacity", resources_of(node), "allocatable", resources_of(node),
+                                 "conditions", conditions, "nodeInfo", node_info(node)));
 }
 
 static void add_deletion(const struct simulator *sim, const struct kube_pod *pod, json_t *metadata)
@@ -170,16 +179,17 @@ static json_t *pod_metadata(const struct simulator *sim, const struct kube_pod *
         labels = json_make("{s:s, s:s}", "app", pod->deployment->plan->name, "pod-template-hash",
                            pod->deployment->hash);
         owner = json_make("{s:s, s:s, s:s, s:s}", "apiVersion", "apps/v1", "kind", "ReplicaSet",
-                          "name", set, "uid", pod->deployment->uid);
+                          "name", set, "uid", pod->deployment->set_uid);
     } else {
-        labels = json_make("{s:s}", "app", "gpu-device-plugin");
+        labels = json_make("{s:s}", "app", SIM_DAEMON);
         owner = json_make("{s:s, s:s, s:s, s:s}", "apiVersion", "apps/v1", "kind", "DaemonSet",
-                          "name", "gpu-device-plugin", "uid",
-                          "d0d0d0d0-0000-4000-8000-000000000001");
+                          "name", SIM_DAEMON, "uid", SIM_DAEMON_UID);
     }
     json_object_set_new(owner, "controller", json_true());
     json_object_set_new(owner, "blockOwnerDeletion", json_true());
     json_object_set_new(metadata, "labels", labels);
+    if (pod->labels)
+        json_object_set(metadata, "labels", pod->labels);
     if (pod->annotations)
         json_object_set(metadata, "annotations", pod->annotations);
     json_object_set_new(metadata, "ownerReferences", json_make("[o]", owner));

@@ -4,6 +4,7 @@
  * The bounded history of each cluster and the watches that follow it: frames a moment after the
  * change, bookmarks every minute, the end at timeoutSeconds.
  */
+#include "tools/simulator/model/client.h"
 #include "tools/simulator/model/lies.h"
 
 #include <inttypes.h>
@@ -22,6 +23,14 @@ struct kube_watch {
 };
 
 static void flush(struct simulator *sim, struct actor *actor, uint64_t stamp);
+
+static void flush_soon(struct simulator *sim, struct kube_watch *watch)
+{
+    if (watch->is_flushing)
+        return;
+    watch->is_flushing = true;
+    sim_after(sim, sim_draw(&sim->latency, &sim->scenario->latency.api), flush, &watch->actor, 0);
+}
 
 void sim_history_add(struct simulator *sim, struct kube_cluster *cluster,
                      const struct change *change)
@@ -42,12 +51,16 @@ void sim_history_add(struct simulator *sim, struct kube_cluster *cluster,
     for (size_t i = 0; i < cluster->watches.count; i++) {
         struct kube_watch *watch = cluster->watches.items[i];
 
-        if (watch->query.kind != change->kind || watch->is_flushing)
-            continue;
-        watch->is_flushing = true;
-        sim_after(sim, sim_draw(&sim->latency, &sim->scenario->latency.api), flush, &watch->actor,
-                  0);
+        if (watch->query.kind == change->kind || watch->query.follow)
+            flush_soon(sim, watch);
     }
+}
+
+void sim_watches_stir(struct simulator *sim, struct kube_cluster *cluster)
+{
+    for (size_t i = 0; i < cluster->watches.count; i++)
+        if (cluster->watches.items[i]->query.follow)
+            flush_soon(sim, cluster->watches.items[i]);
 }
 
 void sim_history_clear(struct kube_cluster *cluster)
@@ -110,10 +123,20 @@ static void send_gone(struct kube_watch *watch)
 /* The lie that the watch takes part in: only one of all objects does. */
 static const struct lie *lie_of(const struct simulator *sim, const struct watch_query *query)
 {
-    if (query->name[0] || query->node_name[0] || query->kind >= OBJECT_BUDGET)
+    if (query->name[0] || query->node_name[0] || query->kind >= OBJECT_BUDGET || query->follow)
         return NULL;
     return sim_lie_about(sim, query->kind == OBJECT_NODE ? LIE_NODES : LIE_PODS,
                          query->cluster->index);
+}
+
+static void flush_follow(struct simulator *sim, struct kube_watch *watch)
+{
+    owned(text) struct text *frames = text_new(FRAMES_MAX);
+
+    watch->is_flushing = false;
+    sim_follow_frames(sim, watch->query.follow, frames);
+    if (frames->length)
+        watch->send(watch->context, frames->chars, frames->length);
 }
 
 static void flush(struct simulator *sim, struct actor *actor, uint64_t stamp)
@@ -125,6 +148,10 @@ static void flush(struct simulator *sim, struct actor *actor, uint64_t stamp)
     owned(text) struct text *frames = text_new(FRAMES_MAX);
 
     (void)stamp;
+    if (watch->query.follow) {
+        flush_follow(sim, watch);
+        return;
+    }
     watch->is_flushing = false;
     if (watch->sent < cluster->history_floor ||
         sim_fault_now(sim, FAULT_WATCH_GAP, sim_watch_verb(watch->query.kind))) {
@@ -152,8 +179,13 @@ static void flush(struct simulator *sim, struct actor *actor, uint64_t stamp)
 static void send_bookmark(struct simulator *sim, struct kube_watch *watch)
 {
     int64_t until_ms = sim_lie_time(sim, lie_of(sim, &watch->query));
-    owned(text) struct text *frame = text_new(512);
+    owned(text) struct text *frame = text_new(4096);
 
+    if (watch->query.follow) {
+        sim_follow_bookmark(sim, watch->query.follow, frame);
+        watch->send(watch->context, frame->chars, frame->length);
+        return;
+    }
     if (until_ms == sim_now(sim))
         watch->sent = watch->query.cluster->version;
     text_add(frame,
@@ -201,6 +233,7 @@ static void gap(struct simulator *sim, struct actor *actor, uint64_t stamp)
 
 static void free_watch(struct actor *actor)
 {
+    sim_follow_free(((struct kube_watch *)actor)->query.follow);
     mem_free(actor);
 }
 
@@ -246,7 +279,7 @@ void sim_watches_expire(struct kube_cluster *cluster, enum object_kind kind)
         const struct watch_query *query = &cluster->watches.items[i]->query;
 
         /* Each that is sent away closes, and takes none but itself with it. */
-        if (query->kind == kind && !query->name[0] && !query->node_name[0])
+        if (query->kind == kind && !query->name[0] && !query->node_name[0] && !query->follow)
             send_gone(cluster->watches.items[i]);
         if (i > cluster->watches.count)
             i = cluster->watches.count;

@@ -285,6 +285,8 @@ const char *sim_pod_label(const struct kube_pod *pod, const char *key)
 {
     if (pod->written)
         return json_string_value(json_object_get(json_at(pod->written, "metadata/labels"), key));
+    if (pod->labels)
+        return json_string_value(json_object_get(pod->labels, key));
     if (pod->job && text_equal(key, "team"))
         return pod->job->team;
     if (pod->job &&
@@ -304,6 +306,7 @@ void sim_pod_free(struct actor *actor)
     }
     json_decref(pod->conditions);
     json_decref(pod->annotations);
+    json_decref(pod->labels);
     json_decref(pod->written);
     sim_blob_drop(pod->blob);
     mem_free(pod);

@@ -4,6 +4,7 @@
  * One request in, one answer out, by socket or in process: finds the fake by the path, counts, and
  * applies the faults of transport before and after the effect.
  */
+#include "tools/simulator/model/client.h"
 #include "tools/simulator/model/cloud.h"
 #include "tools/simulator/model/faults.h"
 #include "tools/simulator/model/model.h"
@@ -90,6 +91,8 @@ bool sim_call_fault(struct sim_call *call)
     };
     struct simulator *sim = call->sim;
 
+    if (sim->is_other_client)
+        return false;
     count_verb(sim, call->verb);
     sim_trace(sim, "%s %.200s", call->verb, call->request->target);
     if (sim_fault_now(sim, FAULT_REFUSED, call->verb) ||
@@ -144,6 +147,22 @@ static void report_live(struct sim_call *call)
     sim_answer_json(call->answer, 200, simulator_report(call->sim));
 }
 
+static void answer_cluster(struct sim_call *call)
+{
+    bool is_other = sim_is_other_client(call);
+
+    call->sim->is_other_client = is_other;
+    if (is_other)
+        sim_other_client_answer(call, 2);
+    else
+        sim_kube_answer(call, 2);
+    call->sim->is_other_client = false;
+    if (call->request->method != HTTP_GET)
+        sim_watches_stir(call->sim, call->cluster);
+    if (is_other)
+        call->verb = NULL; /* no fault afterwards either */
+}
+
 static void answer_cloud(struct sim_call *call)
 {
     for (size_t i = 0; sim_clouds[i]; i++) {
@@ -164,7 +183,7 @@ void sim_answer_request(struct simulator *sim, const struct sim_request *request
     *answer = (struct sim_answer){ .status = 404, .content_type = "text/plain" };
     if (text_equal(first, "clusters") && path.count > 1 &&
         (call.cluster = sim_cluster(sim, path.items[1])) != NULL)
-        sim_kube_answer(&call, 2);
+        answer_cluster(&call);
     else if (text_equal(first, "plain") && path.count > 1 &&
              (call.cluster = sim_cluster(sim, path.items[1])) != NULL)
         sim_plain_answer(&call, 2);

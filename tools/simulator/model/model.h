@@ -25,6 +25,8 @@
 #define SIM_UNREACHABLE "node.kubernetes.io/unreachable"
 #define SIM_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
 #define SIM_UNSCHEDULABLE "node.kubernetes.io/unschedulable"
+#define SIM_DAEMON "gpu-device-plugin"
+#define SIM_DAEMON_UID "d0d0d0d0-0000-4000-8000-000000000001"
 
 enum { SIM_NAME_SIZE = 128, SIM_UID_SIZE = 40, SIM_HISTORY = 20000, SIM_PAGE_MAX = 500 };
 
@@ -74,12 +76,13 @@ struct kube_cluster {
     ARRAY(struct kube_pod *) waiting; /* not bound yet, oldest first */
     ARRAY(struct deployment *) deployments;
     ARRAY(struct kube_budget *) budgets;
-    struct sim_devices *devices; /* of a driver; NULL: device plugins; see kube_devices.h */
-    struct map *attachments;     /* name -> JSON: what the attach controller has not undone */
-    struct map *claims;          /* of volumes: namespace/name -> JSON */
-    struct map *namespaces;      /* name -> struct kube_namespace, of those that a client posted */
-    struct map *rules;           /* of webhooks and policies: name -> the configuration's object */
-    struct map *objects;         /* path -> JSON of objects that are only stored */
+    struct sim_devices *devices;  /* of a driver; NULL: device plugins; see kube_devices.h */
+    struct map *attachments;      /* name -> JSON: what the attach controller has not undone */
+    struct map *claims;           /* of volumes: namespace/name -> JSON */
+    struct map *namespaces;       /* name -> struct kube_namespace, of those that a client posted */
+    struct map *rules;            /* of webhooks and policies: name -> the configuration's object */
+    struct map *objects;          /* path -> JSON of objects that are only stored */
+    struct client_memory *memory; /* of other clients' requests; NULL: none yet */
     ARRAY(struct change) history;
     uint64_t history_floor; /* versions up to this cannot be watched from */
     ARRAY(struct kube_watch *) watches;
@@ -170,25 +173,11 @@ struct kube_pod {
     int64_t created_ms, started_ms;
     int64_t deletion_ms; /* end of its grace, loop time; 0: is not leaving */
     int64_t deletion_grace_s;
-    int64_t work_ms;     /* of a Job: what is left to do once it runs */
-    int64_t stop_ms;     /* when its process ends; 0: not told to */
-    json_t *conditions;  /* written by others; NULL: none */
-    json_t *annotations; /* of a pod that no client posted, as a client patched them; NULL: none */
+    int64_t work_ms;              /* of a Job: what is left to do once it runs */
+    int64_t stop_ms;              /* when its process ends; 0: not told to */
+    json_t *conditions;           /* written by others; NULL: none */
+    json_t *labels, *annotations; /* of a pod that no client posted, as a client patched them */
     struct blob *blob;
-};
-
-struct deployment {
-    const struct scenario_workload *plan;
-    struct kube_cluster *cluster;
-    char uid[SIM_UID_SIZE];
-    char hash[12];
-    int replicas;
-    char manager[64];   /* the field manager that set the replicas; "": none yet */
-    int64_t managed_ms; /* when it did */
-    uint64_t version;
-    bool is_stalled; /* its controller does nothing */
-    int outdated;    /* pods of the version before, in a rollout that does not end */
-    ARRAY(struct kube_pod *) pods;
 };
 
 struct job {
@@ -273,7 +262,8 @@ struct simulator {
     int64_t wall_offset_ms; /* wall clock minus loop clock */
     uint64_t trace;
     struct actor actor;
-    bool is_started; /* the world of the start is made */
+    bool is_started;      /* the world of the start is made */
+    bool is_other_client; /* the request under way is not sluice's: no fault, no referee */
     struct random faults, latency, machine_chance, pod_chance, job_chance, names;
     ARRAY(struct scripted_fault) scripted;
     const char *retry_after; /* of a 429; NULL: "1" */
@@ -398,6 +388,7 @@ struct watch_query {
     bool wants_bookmarks;
     bool has_gap;
     int64_t timeout_ms;
+    struct follow *follow; /* of another client's watch, which takes it; NULL: sluice's */
 };
 
 struct sim_answer {

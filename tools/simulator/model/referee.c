@@ -93,6 +93,8 @@ static void need_movable(struct simulator *sim, const char *what, const struct k
 
 void referee_patch_node(struct simulator *sim, const struct kube_node *node, bool cordons)
 {
+    if (sim->is_other_client)
+        return;
     need_movable(sim, "patch_node", node);
     need_intent(sim, "patch_node", node->name);
     if (cordons)
@@ -101,6 +103,8 @@ void referee_patch_node(struct simulator *sim, const struct kube_node *node, boo
 
 void referee_delete_node(struct simulator *sim, const struct kube_node *node, bool has_uid)
 {
+    if (sim->is_other_client)
+        return;
     need_movable(sim, "delete_node", node);
     need_intent(sim, "delete_node", node->name);
     if (!has_uid)
@@ -114,6 +118,8 @@ void referee_touch_pod(struct simulator *sim, const char *verb, const struct kub
 {
     owned(chars) char *object = text_format("%s/%s", pod->namespace, pod->name);
 
+    if (sim->is_other_client)
+        return;
     need_movable(sim, verb, pod->node);
     need_intent(sim, verb, object);
     if (!has_uid && !text_equal(verb, "mark_pod"))
@@ -132,6 +138,8 @@ static bool has_machine_of(const struct pool *pool, const char *node)
 
 void referee_zero_grace(struct simulator *sim, const struct kube_pod *pod)
 {
+    if (sim->is_other_client)
+        return;
     bool has_machine = pod->node && pod->node->machine;
 
     for (size_t i = 0; i < sim->pool_count && !has_machine && pod->node_name[0]; i++)
@@ -249,6 +257,8 @@ void referee_change_plain(struct simulator *sim, const char *verb, const struct 
 
 void referee_scale(struct simulator *sim, const char *object)
 {
+    if (sim->is_other_client)
+        return;
     need_intent(sim, "write_scale", object);
 }
 

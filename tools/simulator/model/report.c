@@ -3,6 +3,7 @@
  *
  * What happened so far, as one JSON object.
  */
+#include "tools/simulator/model/deployment.h"
 #include "tools/simulator/model/model.h"
 
 #include <inttypes.h>

@@ -40,6 +40,25 @@ struct http *simulator_http(struct simulator *simulator);
 int simulator_listen(struct simulator *simulator, int port, int *ret_port, struct error *err)
     __attribute__((warn_unused_result));
 
+/* The same over TLS, with a certificate that it makes and writes there; needs loop_libevent. */
+struct simulator_tls {
+    int port; /* 0: any */
+    const char *certificate_path;
+    const char *key_path;
+};
+int simulator_listen_tls(struct simulator *simulator, const struct simulator_tls *tls,
+                         int *ret_port, struct error *err) __attribute__((warn_unused_result));
+
+/* Where its API servers are. */
+struct simulator_urls {
+    const char *base_url; /* "https://127.0.0.1:8901" */
+    const char *ca_pem;   /* NULL: plain http */
+    bool has_admin;       /* FOLDER/admin.kubeconfig too, for kubectl: a context for each cluster */
+};
+int simulator_write_access(struct simulator *simulator, const char *folder,
+                           const struct simulator_urls *urls, struct error *err)
+    __attribute__((warn_unused_result));
+
 /* FOLDER/NAME.kubeconfig for each cluster, and for each provider that is a management cluster. */
 int simulator_write_kubeconfigs(struct simulator *simulator, const char *folder,
                                 const char *base_url, struct error *err)

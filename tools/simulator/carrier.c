@@ -159,7 +159,7 @@ static void arrive(struct simulator *sim, struct actor *actor, uint64_t back_ms)
         exchange->watch = sim_watch_open(sim, &exchange->answer.watch, send_frames, watch_ends,
                                          exchange);
     else
-        sim_after(sim, (int64_t)back_ms, deliver, actor, 0);
+        sim_after(sim, (int64_t)back_ms + exchange->answer.delay_ms, deliver, actor, 0);
 }
 
 static void time_out(struct simulator *sim, struct actor *actor, uint64_t stamp)

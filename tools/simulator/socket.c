@@ -131,7 +131,7 @@ static void arrive(struct simulator *sim, struct actor *actor, uint64_t back_ms)
     request.body = http_call_body(served->call, &request.body_size);
     sim_answer_request(sim, &request, &served->answer);
     if (!served->answer.watch.cluster) {
-        sim_after(sim, (int64_t)back_ms, deliver, actor, 0);
+        sim_after(sim, (int64_t)back_ms + served->answer.delay_ms, deliver, actor, 0);
         return;
     }
     http_call_stream_begin(served->call, "application/json", client_left, served);

@@ -27,7 +27,7 @@ static bool is_allowed(const struct sim_call *call, const json_t *asked)
 
 static void review(struct sim_call *call)
 {
-    owned(json) json_t *body = sim_kube_body(call);
+    owned(json) json_t *body = api_body(call);
     const json_t *asked = json_at(body, "spec/resourceAttributes");
     json_t *answer;
 

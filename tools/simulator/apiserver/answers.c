@@ -5,6 +5,8 @@
  */
 #include "tools/simulator/apiserver/answers.h"
 
+#include "tools/simulator/apiserver/protobuf.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -14,6 +16,24 @@ void api_answer_text(struct sim_call *call, int status, const char *chars)
     call->answer->content_type = "text/plain; charset=utf-8";
     call->answer->body = text_new(strlen(chars) + 1);
     text_add(call->answer->body, "%s", chars);
+}
+
+json_t *api_body(struct sim_call *call)
+{
+    const struct sim_request *request = call->request;
+    const char *type = http_header_find(request->headers, request->header_count, "Content-Type");
+    struct error err = { 0 };
+    json_t *body;
+
+    if (!type || !text_starts_with(type, PROTOBUF_TYPE))
+        return sim_kube_body(call);
+    body = protobuf_decode(request->body ?: "", request->body_size, &err);
+    if (!body)
+        sim_kube_status(call->answer, 415, "UnsupportedMediaType",
+                        "the body of the request was in an unknown format - accepted media types "
+                        "include: application/json (%s)",
+                        err.text);
+    return body;
 }
 
 static json_t *details_of(const struct api_request *request, const char *kind)

@@ -11,6 +11,9 @@
 
 void api_answer_text(struct sim_call *call, int status, const char *chars);
 
+/* The body, in JSON or in protobuf; NULL: answered.  The caller owns it. */
+json_t *api_body(struct sim_call *call);
+
 /* A Status that names the resource and object of the request. */
 void api_refuse(const struct api_request *request, int code, const char *reason, const char *format,
                 ...) __attribute__((format(printf, 4, 5)));

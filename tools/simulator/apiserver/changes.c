@@ -177,11 +177,23 @@ static void create_object(struct api_request *request, json_t *object)
         request->resource->create(request, object);
 }
 
+/* Without a type a body is JSON. */
+static json_t *whole_object(const struct api_request *request)
+{
+    const char *type = http_header_find(request->call->request->headers,
+                                        request->call->request->header_count, "Content-Type");
+
+    if (!type || text_starts_with(type, "application/json") || text_starts_with(type, "*/*") ||
+        text_starts_with(type, "application/vnd.kubernetes.protobuf"))
+        return api_body(request->call);
+    sim_kube_status(request->call->answer, 415, "UnsupportedMediaType",
+                    "415: Unsupported Media Type");
+    return NULL;
+}
+
 void api_create(struct api_request *request)
 {
-    owned(json) json_t *body = sim_kube_is_content(request->call, "application/json")
-                                   ? sim_kube_body(request->call)
-                                   : NULL;
+    owned(json) json_t *body = whole_object(request);
 
     if (body && api_read_dry_run(request, NULL) && kind_is_right(request, body))
         create_object(request, body);
@@ -231,17 +243,21 @@ static json_t *patched(const struct api_request *request, const json_t *old, jso
     owned(json) json_t *body = NULL;
     json_t *object;
 
-    if (text_starts_with(type, "application/json-patch+json"))
+    if (text_starts_with(type, "application/json-patch+json") && old)
         return apply_operations(request, old);
     if (text_starts_with(type, "application/apply-patch+yaml")) {
-        *ret_config = sim_kube_body(request->call);
+        *ret_config = api_body(request->call);
         return *ret_config ? owners_apply(request, old, *ret_config) : NULL;
+    }
+    if (!old) {
+        api_not_found(request);
+        return NULL;
     }
     if (!is_merge && !is_strategic) {
         refuse_type(request);
         return NULL;
     }
-    body = sim_kube_body(request->call);
+    body = api_body(request->call);
     if (!body)
         return NULL;
     object = json_deep_copy(old);
@@ -312,8 +328,23 @@ static void keep_own(const json_t *old, json_t *object)
         json_object_del(metadata, "annotations");
 }
 
+/* The managers that a client wrote itself, as kubectl does once before its first server-side apply;
+   NULL: they are as they were. */
+static json_t *managers_written(const struct api_request *request, const json_t *old,
+                                const json_t *object)
+{
+    json_t *managers = json_at(object, "metadata/managedFields");
+
+    return request->config || !managers ||
+                   json_equal(managers, json_at(old, "metadata/managedFields"))
+               ? NULL
+               : json_incref(managers);
+}
+
 static void change_to(struct api_request *request, const json_t *old, json_t *object)
 {
+    owned(json) json_t *managers = managers_written(request, old, object);
+
     if (!kind_is_right(request, object) || !is_up_to_date(request, old, object))
         return;
     keep_own(old, object);
@@ -321,7 +352,10 @@ static void change_to(struct api_request *request, const json_t *old, json_t *ob
         return;
     request->resource->update(request, old, object);
     if (!request->is_dry && request->call->answer->status == 200) {
-        owners_note(request, old, object, request->config);
+        if (managers)
+            owners_take(request, object, managers);
+        else
+            owners_note(request, old, object, request->config);
         api_answer_present(request, 200);
     }
 }
@@ -336,10 +370,9 @@ void api_change(struct api_request *request)
 
     if (!api_read_dry_run(request, NULL))
         return;
-    if (is_put && sim_kube_is_content(request->call, "application/json"))
-        object = sim_kube_body(request->call);
-    else if (!is_put)
-        object = patched(request, old, &config);
+    if (old)
+        owners_show(request->call, request->resource, old);
+    object = is_put ? whole_object(request) : patched(request, old, &config);
     if (!object)
         return;
     request->config = config;

@@ -234,7 +234,7 @@ static void remove_all(struct api_request *request)
 
 static void remove_what(struct api_request *request)
 {
-    owned(json) json_t *options = request->call->request->body_size ? sim_kube_body(request->call)
+    owned(json) json_t *options = request->call->request->body_size ? api_body(request->call)
                                                                     : json_object();
     static const char *const numbers[] = { "gracePeriodSeconds" };
     owned(chars) char *policy = url_query(request->call->request->target, "propagationPolicy");

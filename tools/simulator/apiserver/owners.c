@@ -53,18 +53,31 @@ struct way {
 
 static void add_leaves(const struct way *way, const json_t *value, json_t *set);
 
+/* entry: {"name": "x"} */
+static void name_entry(const struct way *way, const json_t *entry, struct way *ret)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)(uintptr_t)entry, key, value) {
+        if (json_is_integer(value))
+            snprintf(ret->name, sizeof ret->name, "%.900s[%s=%lld]", way->name, key,
+                     (long long)json_integer_value(value));
+        else
+            snprintf(ret->name, sizeof ret->name, "%.900s[%s=\"%.80s\"]", way->name, key,
+                     json_string_value(value) ?: "");
+    }
+}
+
 static void add_entry(const struct way *way, const char *key, const json_t *entry, json_t *set)
 {
     struct way next = { .steps = json_deep_copy(way->steps) };
-    const json_t *value = json_object_get(entry, key);
+    json_t *step = json_object_get(entry, key)
+                       ? json_make("{s:O}", key, json_object_get(entry, key))
+                       : json_object();
 
-    if (json_is_integer(value))
-        snprintf(next.name, sizeof next.name, "%.900s[%s=%lld]", way->name, key,
-                 (long long)json_integer_value(value));
-    else
-        snprintf(next.name, sizeof next.name, "%.900s[%s=\"%.80s\"]", way->name, key,
-                 json_string_value(value) ?: "");
-    json_array_append_new(next.steps, json_make("{s:O}", key, json_object_get(entry, key)));
+    name_entry(way, step, &next);
+    json_array_append_new(next.steps, step);
     add_leaves(&next, entry, set);
     json_decref(next.steps);
 }
@@ -361,6 +374,59 @@ static json_t *nested_of(const json_t *fields)
         }
     }
     return top;
+}
+
+/* The reverse of nested_of(). */
+static void flatten(const struct way *way, const json_t *nested, json_t *set)
+{
+    const char *key;
+    json_t *inner;
+    bool is_leaf = true;
+
+    json_object_foreach((json_t *)(uintptr_t)nested, key, inner) {
+        struct way next = { .steps = json_deep_copy(way->steps) };
+        struct error err = { 0 };
+        json_t *entry = text_starts_with(key, "k:")
+                            ? json_parse(key + 2, strlen(key + 2), "key", &err)
+                            : NULL;
+
+        if (text_starts_with(key, "f:")) {
+            snprintf(next.name, sizeof next.name, "%.900s.%.100s", way->name, key + 2);
+            json_array_append_new(next.steps, json_text(key + 2));
+        } else if (entry) {
+            name_entry(way, entry, &next);
+            json_array_append(next.steps, entry);
+        }
+        if (text_starts_with(key, "f:") || entry) {
+            flatten(&next, inner, set);
+            is_leaf = false;
+        }
+        json_decref(entry);
+        json_decref(next.steps);
+    }
+    if (is_leaf && way->name[0])
+        json_object_set(set, way->name, way->steps);
+}
+
+void owners_take(const struct api_request *request, const json_t *object, const json_t *shown)
+{
+    json_t *managers = managers_of(request, object), *manager;
+    size_t i;
+
+    json_array_clear(managers);
+    json_array_foreach(shown, i, manager) {
+        struct way start = { .steps = json_array() };
+        json_t *set = json_object();
+
+        flatten(&start, json_object_get(manager, "fieldsV1"), set);
+        json_decref(start.steps);
+        json_array_append_new(managers,
+                              json_make("{s:s, s:s, s:s, s:o, s:I}", "manager",
+                                        json_text_or(manager, "manager", ""), "operation",
+                                        json_text_or(manager, "operation", ""), "apiVersion",
+                                        json_text_or(manager, "apiVersion", ""), "fields", set,
+                                        "at", (json_int_t)sim_now(request->call->sim)));
+    }
 }
 
 void owners_show(const struct sim_call *call, const struct api_resource *resource, json_t *object)

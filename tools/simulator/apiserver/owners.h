@@ -19,6 +19,9 @@ json_t *owners_apply(const struct api_request *request, const json_t *old, const
 void owners_note(const struct api_request *request, const json_t *old, const json_t *written,
                  const json_t *config);
 
+/* The managers are those that the client wrote in managedFields. */
+void owners_take(const struct api_request *request, const json_t *object, const json_t *shown);
+
 /* Sets metadata.managedFields, if any write was seen. */
 void owners_show(const struct sim_call *call, const struct api_resource *resource, json_t *object);
 void owners_forget(const struct api_request *request, const json_t *object);

@@ -17,7 +17,7 @@ static char *path_of_part(const struct api_request *request)
 /* Clients may leave out what the path says already. */
 static void evict(struct api_request *request)
 {
-    owned(json) json_t *body = sim_kube_body(request->call);
+    owned(json) json_t *body = api_body(request->call);
     owned(chars) char *path = path_of_part(request);
     owned(chars) char *query = url_query(request->call->request->target, "dryRun");
     owned(chars) char *target = query ? url_format("%s?dryRun=%s", "", query) : NULL;
@@ -75,7 +75,7 @@ static void write_scale(struct api_request *request)
     owned(chars) char *target = url_format("%s?fieldManager=%s", "", manager ?: "unknown");
     owned(chars) char *whole = text_format("%s%s", path, target);
     owned(json) json_t *scale = scale_now(request);
-    owned(json) json_t *body = scale ? sim_kube_body(request->call) : NULL;
+    owned(json) json_t *body = scale ? api_body(request->call) : NULL;
 
     if (!body || !api_read_dry_run(request, NULL))
         return;
@@ -99,7 +99,7 @@ static void patch_status(struct api_request *request)
     const char *type = http_header_find(request->call->request->headers,
                                         request->call->request->header_count, "Content-Type")
                            ?: "";
-    owned(json) json_t *body = sim_kube_body(request->call);
+    owned(json) json_t *body = api_body(request->call);
     owned(chars) char *path = path_of_part(request);
 
     if (!body || !api_read_dry_run(request, NULL))

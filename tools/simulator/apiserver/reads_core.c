@@ -161,7 +161,7 @@ static json_t *dress_pod(const struct sim_call *call, const struct kube_pod *pod
 
     json_object_set_new(status, "hostIP", json_string(host));
     json_object_set_new(status, "hostIPs", json_make("[{s:s}]", "ip", host));
-    if (pod->started_ms) {
+    if (pod->state != POD_IS_PENDING) {
         owned(chars) char *own = address_of(pod->uid, 64);
 
         json_object_set_new(status, "podIP", json_string(own));
@@ -296,7 +296,7 @@ static void events_of_pod(const struct sim_call *call, const struct kube_pod *po
     add_event(call, &event, items);
     event.component = "kubelet";
     event.is_warning = false;
-    if (pod->started_ms) {
+    if (pod->state != POD_IS_PENDING) {
         event.at_ms = pod->started_ms;
         event.reason = "Started";
         event.message = mem_copy_chars("Started container main");

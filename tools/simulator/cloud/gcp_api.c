@@ -357,7 +357,10 @@ static void answer_compute(struct sim_call *call, size_t at)
             answer_group(call, pool, count == 7 ? items[6] : NULL);
     } else if (text_equal(items[4], "operations") && count == 6 &&
                call->request->method == HTTP_GET) {
-        sim_gcp_get_operation(call, items[3], items[5]);
+        sim_gcp_get_operation(call, items[3], items[5], false);
+    } else if (text_equal(items[4], "operations") && count == 7 && text_equal(items[6], "wait") &&
+               call->request->method == HTTP_POST) {
+        sim_gcp_get_operation(call, items[3], items[5], true);
     } else if (text_equal(items[4], "instances") && count == 6 &&
                call->request->method == HTTP_GET) {
         get_instance(call, items[1], items[3], items[5]);

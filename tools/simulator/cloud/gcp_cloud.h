@@ -21,7 +21,8 @@ void sim_gcp_metadata_token(struct sim_call *call);
 void sim_gcp_metadata_account(struct sim_call *call);
 void sim_gcp_delete_instances(struct sim_call *call, struct pool *pool);
 void sim_gcp_create_instances(struct sim_call *call, struct pool *pool);
-void sim_gcp_get_operation(struct sim_call *call, const char *zone, const char *name);
+/* waits: the answer comes when the operation is done. */
+void sim_gcp_get_operation(struct sim_call *call, const char *zone, const char *name, bool waits);
 
 /* gcp_reads.c */
 char *sim_gcp_zone(const struct pool *pool); /* its URL, as answers name it */

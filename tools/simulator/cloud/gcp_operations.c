@@ -20,6 +20,7 @@ struct operation {
     char error_code[48]; /* "": none */
     char error_text[256];
     uint64_t body_hash;
+    uint64_t number;
 };
 
 static uint64_t hash_of(const char *bytes, size_t size)
@@ -31,10 +32,31 @@ static uint64_t hash_of(const char *bytes, size_t size)
     return hash;
 }
 
-static void answer_operation(struct sim_call *call, const struct operation *operation)
+/* What says which operation it is, and when it began and ended. */
+static void add_identity(const struct simulator *sim, const struct operation *operation,
+                         bool is_done, json_t *body)
+{
+    const struct scenario_pool *plan = operation->pool->plan;
+    owned(chars) char *link = text_format(
+        "https://www.googleapis.com/compute/v1/projects/%s/zones/%s/operations/%s", plan->project,
+        operation->pool->reservation->plan->zone, operation->name);
+    owned(chars) char *id = text_format("70000000000%08" PRIu64, operation->number);
+    char time[WALL_TEXT_SIZE];
+
+    json_object_set_new(body, "id", json_string(id));
+    json_object_set_new(body, "selfLink", json_string(link));
+    json_object_set_new(body, "user", json_string("sluice@simulated.iam.gserviceaccount.com"));
+    json_object_set_new(body, "startTime",
+                        json_string(sim_time(sim, operation->inserted_ms, time)));
+    if (is_done)
+        json_object_set_new(body, "endTime", json_string(sim_time(sim, operation->done_ms, time)));
+}
+
+static void answer_operation_at(struct sim_call *call, const struct operation *operation,
+                                int64_t at_ms)
 {
     char inserted[WALL_TEXT_SIZE];
-    bool is_done = sim_now(call->sim) >= operation->done_ms;
+    bool is_done = at_ms >= operation->done_ms;
     const struct scenario_pool *plan = operation->pool->plan;
     owned(chars) char *target = text_format(
         "https://www.googleapis.com/compute/v1/projects/%s/zones/%s/instanceGroupManagers/%s",
@@ -46,6 +68,7 @@ static void answer_operation(struct sim_call *call, const struct operation *oper
         "zone", zone, "targetLink", target, "insertTime",
         sim_time(call->sim, operation->inserted_ms, inserted), "progress", is_done ? 100 : 0);
 
+    add_identity(call->sim, operation, is_done, body);
     if (operation->request_id[0])
         json_object_set_new(body, "clientOperationId", json_string(operation->request_id));
     if (is_done && operation->error_code[0]) {
@@ -58,13 +81,19 @@ static void answer_operation(struct sim_call *call, const struct operation *oper
     sim_answer_json(call->answer, 200, body);
 }
 
+static void answer_operation(struct sim_call *call, const struct operation *operation)
+{
+    answer_operation_at(call, operation, sim_now(call->sim));
+}
+
 static struct operation *add_operation(struct sim_call *call, const struct pool *pool,
                                        const char *type, const char *request_id)
 {
     struct simulator *sim = call->sim;
     struct operation *operation = mem_new(sizeof *operation);
 
-    snprintf(operation->name, sizeof operation->name, "operation-%" PRIu64, ++sim->operation_count);
+    operation->number = ++sim->operation_count;
+    snprintf(operation->name, sizeof operation->name, "operation-%" PRIu64, operation->number);
     operation->type = type;
     operation->pool = pool;
     operation->inserted_ms = sim_now(sim);
@@ -254,15 +283,19 @@ void sim_gcp_create_instances(struct sim_call *call, struct pool *pool)
         add_operation(call, pool, "compute.instanceGroupManagers.createInstances", request_id));
 }
 
-void sim_gcp_get_operation(struct sim_call *call, const char *zone, const char *name)
+void sim_gcp_get_operation(struct sim_call *call, const char *zone, const char *name, bool waits)
 {
     const struct operation *operation = map_get(call->sim->operations, name);
+    int64_t at_ms = sim_now(call->sim);
 
     call->verb = "get_operation";
     if (sim_call_fault(call))
         return;
-    if (operation && text_equal(operation->pool->reservation->plan->zone, zone))
-        answer_operation(call, operation);
-    else
+    if (operation && text_equal(operation->pool->reservation->plan->zone, zone)) {
+        if (waits && operation->done_ms > at_ms) /* it ends within two minutes */
+            at_ms = operation->done_ms;
+        call->answer->delay_ms = at_ms - sim_now(call->sim);
+        answer_operation_at(call, operation, at_ms);
+    } else
         sim_gcp_error(call->answer, 404, "notFound", "The resource '%s' was not found", name);
 }

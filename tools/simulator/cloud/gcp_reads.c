@@ -32,13 +32,21 @@ bool sim_gcp_may(struct sim_call *call, const struct pool *pool, const char *per
 }
 
 /* Answers 400 for a parameter that the method does not have. */
+/* What every method of Google's APIs takes, and what the simulator does anyway: gcloud sends it. */
+static bool is_common(const char *at)
+{
+    size_t length = strcspn(at, "&");
+
+    return length == strlen("alt=json") && text_starts_with(at, "alt=json");
+}
+
 bool sim_gcp_query_is(struct sim_call *call, const char *const *known)
 {
     const char *query = strchr(call->request->target, '?');
 
     for (const char *at = query ? query + 1 : ""; *at;) {
         size_t length = strcspn(at, "=&");
-        bool is_known = false;
+        bool is_known = is_common(at);
 
         for (size_t i = 0; known[i] && !is_known; i++)
             is_known = strlen(known[i]) == length && strncmp(at, known[i], length) == 0;

@@ -399,7 +399,8 @@ struct sim_answer {
     size_t header_count;
     char date[32], own_header[64]; /* what the header Date, and a cloud's own, point to */
     struct watch_query watch;
-    bool is_lost; /* the effect took place, the answer gets lost */
+    int64_t delay_ms; /* the answer takes so much longer */
+    bool is_lost;     /* the effect took place, the answer gets lost */
     bool is_refused;
 };
 

@@ -144,7 +144,10 @@ export function showDay(next) {
   if (!day) return;
   facts.now = Date.parse(day.at);
   const names = [ALL, ...day.clusters.map((c) => c.cluster)];
-  if (chooser.options.length !== names.length)
+  if ([...chooser.options].map((option) => option.value).join("\n") !== names.join("\n")) {
+    const chosen = chooser.value;
     chooser.replaceChildren(...names.map((name) => make("option", { value: name }, name || "all clusters")));
+    chooser.value = names.includes(chosen) ? chosen : ALL;
+  }
   render();
 }

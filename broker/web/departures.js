@@ -49,11 +49,13 @@ function render() {
     return words.every((word) => text.includes(word));
   });
   const total = board.departures.length;
+  const unknown = board.unknown.map((row) => row.pool).join(", ");
   table.show(rows.slice(0, shown), (row) => `${row.cluster} ${row.node}`,
-    total === 0 ? "No node that is here leaves in the next 24 hours." : "No departure fits these words.");
+    total > 0 ? "No departure fits these words."
+      : unknown ? "No departure is known in the next 24 hours, but not all pools are known."
+        : "No node that is here leaves in the next 24 hours.");
   more.hidden = rows.length <= shown;
   say(more, `Show more of ${rows.length}`);
-  const unknown = board.unknown.map((row) => row.pool).join(", ");
   say(note, `${count(total, "departure")} until ${when(board.until)}; notice is ${span(board.notice_s)}.`
     + (board.unnamed_nodes ? ` ${count(board.unnamed_nodes, "further departure")} of nodes that are still to come.` : "")
     + (unknown ? ` Left out, because they were not seen lately: ${unknown}.` : ""));

@@ -44,7 +44,18 @@ export class List {
     this.known = new Map();
   }
 
+  /* Removed rows go first: the others need not be moved then, and a moved element loses the focus. */
   show(items, keyOf) {
+    const active = document.activeElement;
+    const held = active !== this.parent && this.parent.contains(active) ? active : null;
+    const keys = new Set(items.map(keyOf));
+    let place = 0;
+    for (const [key, element] of this.known) {
+      if (keys.has(key)) continue;
+      if (held && element.contains(held)) place = [...this.parent.children].indexOf(element);
+      element.remove();
+      this.known.delete(key);
+    }
     const next = new Map();
     let at = this.parent.firstElementChild;
     for (const item of items) {
@@ -56,7 +67,19 @@ export class List {
       if (element === at) at = at.nextElementSibling;
       else this.parent.insertBefore(element, at);
     }
-    for (const [key, element] of this.known) if (next.get(key) !== element) element.remove();
     this.known = next;
+    if (held && document.activeElement !== held) this.#focus(held, place);
+  }
+
+  /* The focus stays; that of a row that is gone goes to the row in its place, or to what is around. */
+  #focus(held, place) {
+    const row = this.parent.children[Math.min(place, this.parent.children.length - 1)];
+    const places = row ? [row, ...row.querySelectorAll("button, summary, a[href], input")] : [];
+    let target = held.isConnected ? held : places.find((e) => e.tabIndex >= 0 && !e.disabled && e.checkVisibility());
+    if (!target) {
+      target = this.parent.closest("section") ?? this.parent;
+      target.tabIndex = -1;
+    }
+    target.focus({ preventScroll: true });
   }
 }

@@ -47,12 +47,23 @@ const conditions = new List(
     say(more, `${row.advice}. Affects ${row.affects}. Since ${when(row.since)}.`);
   });
 
+let told = "";
+
+/* For screen readers: only another word or another set of conditions is announced, not each number
+ * that changes. */
+function announce(key, text) {
+  if (key === told) return;
+  told = key;
+  say(find("said"), text);
+}
+
 /* Nothing is green that is not known: also in the title, which is all that a hidden tab shows. */
 export function showUnknown() {
   mark(find("headline"), "headline note");
   say(find("word"), "UNKNOWN");
   say(find("sentence"), "the service does not answer; what is shown is old");
   say(find("advice"), "");
+  announce("UNKNOWN", "UNKNOWN: the service does not answer; what is shown is old");
   document.title = "UNKNOWN: sluice";
 }
 
@@ -62,6 +73,7 @@ export function showHead(status) {
   say(find("word"), head.word);
   say(find("sentence"), head.sentence);
   say(find("advice"), head.advice);
+  announce([head.word, ...status.health.conditions.map((row) => `${row.id} ${row.what}`)].join("\n"), `${head.word}: ${head.sentence}`);
   const next = status.window_until ? `, next ${status.next_window} in ${between(status.at, status.window_until)}` : "";
   say(find("clock"), `${status.local}, window ${status.window}${next}`);
   document.title = `${head.word}: sluice`;

@@ -15,7 +15,7 @@ import { setUpTransfers, showTransfers } from "/page/transfers.js";
 import { useZone } from "/page/words.js";
 
 /* How often each part is read at most. */
-const STATUS_MS = 1000, EVENTS_MS = 5000, BOARD_MS = 20000, DAY_MS = 60000, LEADS_MS = 60000;
+const STATUS_MS = 1000, EVENTS_MS = 5000, BOARD_MS = 20000, DAY_MS = 60000, LEADS_MS = 60000, PERSON_MS = 60000;
 const POLL_MS = 5000; /* without a stream */
 const QUIET_MS = 30000; /* ages grow, even if nothing changes */
 const RETRY_MS = [1000, 2000, 5000, 10000, 30000];
@@ -71,6 +71,7 @@ async function readDay() {
 }
 
 async function readRest() {
+  if (isDue("person", PERSON_MS)) await readPerson();
   if (isDue("board", BOARD_MS)) {
     const departures = await ask("/v1/departures");
     showDepartures(departures);
@@ -134,6 +135,7 @@ async function live() {
 
 async function again() {
   read_at.clear();
+  isDue("person", PERSON_MS);
   await readPerson();
   refresh();
 }
@@ -153,6 +155,7 @@ document.addEventListener("visibilitychange", () => {
   else refresh();
 });
 setInterval(refresh, QUIET_MS);
+isDue("person", PERSON_MS);
 await readPerson();
 refresh();
 live();

@@ -5,7 +5,7 @@
 
 import { find, List, make, say } from "/page/dom.js";
 import { Table } from "/page/table.js";
-import { between, count, hour, when } from "/page/words.js";
+import { between, count, when } from "/page/words.js";
 
 const GROUPS = 60, NODES = 100;
 let at = null;
@@ -31,6 +31,13 @@ function groupsOf(transfers) {
 
 function lastOf(rows, key) {
   return rows.reduce((latest, row) => (row[key] && (!latest || row[key] > latest) ? row[key] : latest), null);
+}
+
+/* A transfer whose end is not known makes the end of all unknown. */
+export function expectedBy(rows) {
+  const known = rows.filter((row) => row.expected).length, latest = lastOf(rows, "expected");
+  if (known === 0) return "";
+  return known === rows.length ? `, all expected by ${when(latest)}` : `, ${known} of ${rows.length} expected by ${when(latest)}`;
 }
 
 const columns = [
@@ -69,11 +76,11 @@ function newGroup() {
 function update(li, group) {
   const item = li.firstChild, { first, rows } = group;
   const kind = [first.is_emergency && "reclaim", first.is_undoing && "going back", first.needs_operator && "needs an operator"].filter(Boolean).join(", ");
-  const due = lastOf(rows, "due"), expected = lastOf(rows, "expected");
+  const due = lastOf(rows, "due");
   item.group = group;
   say(item.parts.many, count(rows.length, "node"));
   say(item.parts.way, `${first.from} to ${first.to}, step ${first.step}${kind ? ` (${kind})` : ""}`
-    + `${expected ? `, all expected by ${hour(expected)}` : ""}${due ? `, due ${when(due)}` : ""}`);
+    + `${expectedBy(rows)}${due ? `, due ${when(due)}` : ""}`);
   say(item.parts.wait, `waits for: ${(group.is_same ? first.waits_for : pattern(first.waits_for)) || "nothing"}`);
   showNodes(item);
 }

@@ -3,12 +3,14 @@
  * Times and numbers as the commands write them: one zone for all, the one of the windows. */
 
 let zone = "UTC";
-let clock, day;
+let clock, day, date, year;
 
 export function useZone(name) {
   try {
     clock = new Intl.DateTimeFormat("en-GB", { timeZone: name, hour: "2-digit", minute: "2-digit" });
     day = new Intl.DateTimeFormat("en-GB", { timeZone: name, weekday: "short", hour: "2-digit", minute: "2-digit" });
+    date = new Intl.DateTimeFormat("en-GB", { timeZone: name, weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+    year = new Intl.DateTimeFormat("en-GB", { timeZone: name, day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
     zone = name;
   } catch {
     if (name !== "UTC") useZone("UTC"); /* a zone that this browser does not know */
@@ -21,8 +23,16 @@ export const zoneName = () => zone;
 /* "07:12" of milliseconds or of an RFC 3339 text. */
 export const hour = (time) => clock.format(typeof time === "string" ? Date.parse(time) : time);
 
-/* "Tue 07:12"; "-" for null. */
-export const when = (time) => (time ? day.format(typeof time === "string" ? Date.parse(time) : time).replace(",", "") : "-");
+const DAY_MS = 86400000;
+
+/* "Tue 07:12" within six days, beyond them "Tue 24 Nov 07:12", and "24 Nov 2027 07:12" beyond half a
+ * year; "-" for null. */
+export function when(time) {
+  if (!time) return "-";
+  const ms = typeof time === "string" ? Date.parse(time) : time;
+  const days = Math.abs(ms - Date.now()) / DAY_MS;
+  return (days < 6 ? day : days < 180 ? date : year).format(ms).replaceAll(",", "");
+}
 
 /* "18m", "1h18m", "2d4h" of seconds; "-" for null. */
 export function span(seconds) {

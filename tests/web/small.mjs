@@ -123,6 +123,72 @@ async function acts() {
   await page.context().close();
 }
 
+/* What the page's modules make of facts that this fleet has not. */
+async function pieces() {
+  const page = await openPage(browser, url);
+  const far = await page.evaluate(async () => {
+    const { when, useZone } = await import("/page/words.js");
+    const day = 86400000, now = Date.now();
+    useZone("UTC");
+    return [0, 5, 8, 400].map((days) => when(now + days * day));
+  });
+  check("a time beyond a week has a date, beyond half a year its year",
+    /^\w{3} \d\d:\d\d$/.test(far[0]) && /^\w{3} \d\d:\d\d$/.test(far[1]) && /^\w{3} \d+ \w+ \d\d:\d\d$/.test(far[2])
+    && /^\d+ \w+ \d{4} \d\d:\d\d$/.test(far[3]), far.join("; "));
+  const by = await page.evaluate(async () => {
+    const { expectedBy } = await import("/page/transfers.js");
+    const soon = new Date(Date.now() + 60000).toISOString();
+    return [[{ expected: soon }, { expected: soon }], [{ expected: soon }, { expected: null }], [{ expected: null }]].map(expectedBy);
+  });
+  check("a transfer whose end is unknown is not among all expected", by[0].includes("all expected by") && by[1].includes("1 of 2 expected by") && by[2] === "", by.join("; "));
+  const focus = await page.evaluate(async () => {
+    const { List, make } = await import("/page/dom.js");
+    const section = make("section"), list = new List(make("ul"), (name) => make("li", null, make("button", { type: "button" }, name)), () => {});
+    document.body.append(section);
+    section.append(list.parent);
+    const show = (...names) => { list.show(names, (name) => name); return document.activeElement.textContent; };
+    show("a", "b", "c", "d");
+    list.parent.children[2].firstChild.focus();
+    const seen = [show("b", "c", "d"), show("d", "c", "b"), show("d", "b"), show("d")];
+    show();
+    seen.push(document.activeElement === section ? "section" : document.activeElement.tagName);
+    section.remove();
+    return seen.join(" ");
+  });
+  check("the focus stays when rows go and change places", focus === "c c b d section", focus);
+  await page.context().close();
+
+  let names = ["alpha", "beta"], asked = 0, unknown = [];
+  const prepare = async (p) => {
+    await p.route("**/v1/day", async (route) => {
+      const answer = await route.fetch(), day = await answer.json();
+      await route.fulfill({ json: { ...day, clusters: day.clusters.map((c, i) => ({ ...c, cluster: names[i] })) } });
+    });
+    await p.route("**/v1/departures", async (route) => {
+      const answer = await route.fetch(), board = await answer.json();
+      await route.fulfill({ json: { ...board, departures: [], unknown } });
+    });
+    await p.route("**/v1/whoami", (route) => { asked++; return route.continue(); });
+    await p.clock.install();
+  };
+  unknown = [{ pool: "research-z", cluster: "z", reservation: "r", reason: "not seen", age_s: null }];
+  const other = await openPage(browser, url, { prepare });
+  await other.waitForSelector("#day-cluster option[value=beta]", { state: "attached" });
+  check("no departure of unknown pools is not none", (await other.textContent("#departures")).includes("not all pools are known")
+    && (await other.textContent("#departures")).includes("research-z"), await other.textContent("#departures"));
+  await other.selectOption("#day-cluster", "beta");
+  const before = asked;
+  names = ["gamma", "beta"];
+  await other.clock.fastForward(70000);
+  await other.waitForSelector("#day-cluster option[value=gamma]", { state: "attached", timeout: 15000 }).catch(() => {});
+  const options = await other.evaluate(() => [...document.querySelector("#day-cluster").options].map((o) => o.value).join(" "));
+  check("the chooser follows the clusters' names, and keeps what was chosen", options.trim() === "gamma beta" && await other.inputValue("#day-cluster") === "beta", options);
+  check("the person's rights are read again", asked > before, asked);
+  const live = await other.evaluate(() => document.querySelector("#headline").getAttribute("role"));
+  check("only another headline is announced to screen readers", live === null && (await other.textContent("#said")).includes(await other.textContent("#word")), live);
+  await other.context().close();
+}
+
 async function viewer() {
   const guest = await tunnelAs(GUEST, socket);
   const page = await openPage(browser, `http://localhost:${guest.port}/`);
@@ -167,6 +233,7 @@ async function outage() {
 await looks();
 await acts();
 await viewer();
+await pieces();
 await day();
 await outage();
 await browser.close();

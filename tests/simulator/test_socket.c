@@ -201,6 +201,44 @@ static void test_kubeconfigs_point_to_the_server(void **state)
     assert_non_null(strstr(file->chars, "token: sim-lab\n"));
 }
 
+/* Each mutation has a connection of its own. */
+static void test_tls_takes_many_clients_of_one_address(void **state)
+{
+    enum { CLIENTS = 60 };
+    struct place *place = *state;
+    owned(chars) char *certificate = text_format("%s/simulator.crt", place->folder);
+    owned(chars) char *key = text_format("%s/simulator.key", place->folder);
+    const struct simulator_tls tls = { 0, certificate, key };
+    const struct http_header header = { "Authorization", "Bearer admin-lab" };
+    struct bench_answer answers[CLIENTS] = { 0 };
+    struct error err = { 0 };
+    int port = 0;
+
+    assert_int_equal(simulator_listen_tls(place->simulator, &tls, &port, &err), 0);
+
+    owned(text) struct text *pem = file_read(certificate, 1 << 16, &err);
+    owned(chars) char *url = text_format("https://127.0.0.1:%d/clusters/lab/api/v1/namespaces",
+                                         port);
+    const struct http_tls trust = { .ca_pem = pem->chars };
+    const struct http_request request = { .method = HTTP_POST,
+                                          .url = url,
+                                          .tls = &trust,
+                                          .headers = &header,
+                                          .header_count = 1,
+                                          .body = "{}",
+                                          .body_size = 2,
+                                          .is_mutation = true,
+                                          .timeout_ms = PATIENCE_MS };
+
+    for (size_t i = 0; i < CLIENTS; i++)
+        http_send(place->http, &request, bench_done, &answers[i]);
+    for (size_t i = 0; i < CLIENTS; i++) {
+        wait_for(place, &answers[i].is_done);
+        assert_int_equal(answers[i].status, 422); /* a namespace needs a name */
+        bench_answer_clear(&answers[i]);
+    }
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, open_place, close_place)
@@ -210,6 +248,7 @@ int main(void)
         CASE(test_the_report_is_served),
         CASE(test_faults_begin_and_end_by_request),
         CASE(test_kubeconfigs_point_to_the_server),
+        CASE(test_tls_takes_many_clients_of_one_address),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -167,6 +167,8 @@ static int check_usage(struct command_call *call)
 
     if (!call_text(call, "config") || (!call_text(call, "world") && !call_text(call, "rehearse")))
         return call_usage_error(call, "--config and --world are needed; --rehearse writes a world");
+    if (call_text(call, "rehearse") && text_equal(call_text(call, "port"), "0"))
+        return call_usage_error(call, "--rehearse needs a --port: its sluice.yaml names it");
     if (call_text(call, "tls-port") && !has_tls)
         return call_usage_error(call, "--tls-port needs --tls");
     if (has_tls && !folder_of(call))

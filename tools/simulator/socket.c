@@ -167,6 +167,17 @@ int simulator_listen(struct simulator *sim, int port, int *ret_port, struct erro
     return http_server_listen_loopback(socket_of(sim)->server, port, ret_port, err);
 }
 
+/* Its clients are few, and all come from one address. */
+static void lift_limits(struct http_server *server)
+{
+    static const struct http_rate often = { .burst = 10000, .period_ms = 1 };
+    struct http_server_limits limits = http_server_limits();
+
+    limits.address_connections = limits.tcp_connections;
+    limits.handshakes = limits.address_handshakes = often;
+    http_server_limit(server, &limits);
+}
+
 int simulator_listen_tls(struct simulator *sim, const struct simulator_tls *tls, int *ret_port,
                          struct error *err)
 {
@@ -181,6 +192,7 @@ int simulator_listen_tls(struct simulator *sim, const struct simulator_tls *tls,
     if (!socket->identity)
         return -1;
     socket->tls_server = http_server_new_tls(sim->loop, socket->identity, serve, socket);
+    lift_limits(socket->tls_server);
     return http_server_listen_tls(socket->tls_server, address, ret_port, err);
 }
 
@@ -261,8 +273,12 @@ static int write_admin(struct simulator *sim, const char *folder, const struct s
                        struct error *err)
 {
     owned(chars) char *path = text_format("%s/admin.kubeconfig", folder);
-    struct entries entries = entries_new();
+    struct entries entries;
 
+    if (sim_cluster(sim, "admin"))
+        return error_set(err, ERROR_INVALID, "%s: would replace that of the cluster \"admin\"",
+                         path);
+    entries = entries_new();
     for (size_t i = 0; i < sim->cluster_count; i++)
         add_entry(&(struct kubeconfig){ folder, sim->clusters[i].plan->name, "clusters", "admin" },
                   urls, &entries);

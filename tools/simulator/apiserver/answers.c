@@ -218,10 +218,13 @@ json_t *api_filter_collect(struct sim_call *call, const struct api_filter *filte
 json_t *api_find(struct sim_call *call, const struct api_resource *resource, const char *namespace,
                  const char *name)
 {
-    owned(json) json_t *all = json_array();
+    owned(json) json_t *all = NULL;
     size_t i;
     json_t *object;
 
+    if (resource->find)
+        return resource->find(call, namespace, name);
+    all = json_array();
     resource->collect(call, resource, all);
     json_array_foreach(all, i, object) {
         if (text_equal(name, json_text_or(object, "metadata/name", "")) &&

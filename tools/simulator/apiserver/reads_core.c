@@ -100,6 +100,14 @@ void api_collect_nodes(struct sim_call *call, const struct api_resource *resourc
         json_array_append_new(items, dress_node(call, value));
 }
 
+json_t *api_find_node(struct sim_call *call, const char *namespace, const char *name)
+{
+    const struct kube_node *node = map_get(call->cluster->nodes, name);
+
+    (void)namespace;
+    return node ? dress_node(call, node) : NULL;
+}
+
 /* ---- pods ---- */
 
 static json_t *container_state(const struct sim_call *call, const struct kube_pod *pod)
@@ -177,6 +185,14 @@ void api_collect_pods(struct sim_call *call, const struct api_resource *resource
     (void)resource;
     for (size_t i = 0; map_next(call->cluster->pods, &i, NULL, &value);)
         json_array_append_new(items, dress_pod(call, value));
+}
+
+json_t *api_find_pod(struct sim_call *call, const char *namespace, const char *name)
+{
+    owned(chars) char *key = text_format("%s/%s", namespace, name);
+    const struct kube_pod *pod = map_get(call->cluster->pods, key);
+
+    return pod ? dress_pod(call, pod) : NULL;
 }
 
 /* ---- namespaces ---- */

@@ -44,6 +44,8 @@ struct api_resource {
     bool is_custom; /* of a CustomResourceDefinition: has no strategic merge patch */
     unsigned verbs; /* API_...; each can be read and watched */
     void (*collect)(struct sim_call *call, const struct api_resource *resource, json_t *items);
+    /* One object, without making all; NULL: it is looked for among all. */
+    json_t *(*find)(struct sim_call *call, const char *namespace, const char *name);
     const struct api_column *columns; /* ends with an empty one; NULL: Name and Age */
     const char *const *fields;        /* of field selectors; ends with NULL; may be NULL */
     /* They answer the call.  `object` is the whole new object, `old` the one that it replaces. */
@@ -68,6 +70,8 @@ void api_resource_full_name(const struct api_resource *resource, char out[SIM_NA
 /* reads_*.c */
 void api_collect_nodes(struct sim_call *call, const struct api_resource *resource, json_t *items);
 void api_collect_pods(struct sim_call *call, const struct api_resource *resource, json_t *items);
+json_t *api_find_node(struct sim_call *call, const char *namespace, const char *name);
+json_t *api_find_pod(struct sim_call *call, const char *namespace, const char *name);
 void api_collect_namespaces(struct sim_call *call, const struct api_resource *resource,
                             json_t *items);
 void api_collect_events(struct sim_call *call, const struct api_resource *resource, json_t *items);

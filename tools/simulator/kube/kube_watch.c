@@ -9,7 +9,7 @@
 
 #include <inttypes.h>
 
-enum { BOOKMARK_MS = 60 * SECOND_MS, FRAMES_MAX = 64 << 20 };
+enum { BOOKMARK_MS = 60 * SECOND_MS, FRAMES_MAX = 64 << 20, PODS_A_MS = 10 };
 
 struct kube_watch {
     struct actor actor;
@@ -24,12 +24,18 @@ struct kube_watch {
 
 static void flush(struct simulator *sim, struct actor *actor, uint64_t stamp);
 
+/* Another client's watch makes all of its objects again each time: it waits for more changes. */
 static void flush_soon(struct simulator *sim, struct kube_watch *watch)
 {
+    int64_t delay_ms;
+
     if (watch->is_flushing)
         return;
     watch->is_flushing = true;
-    sim_after(sim, sim_draw(&sim->latency, &sim->scenario->latency.api), flush, &watch->actor, 0);
+    delay_ms = sim_draw(&sim->latency, &sim->scenario->latency.api);
+    if (watch->query.follow)
+        delay_ms += (int64_t)map_count(watch->query.cluster->pods) / PODS_A_MS;
+    sim_after(sim, delay_ms, flush, &watch->actor, 0);
 }
 
 void sim_history_add(struct simulator *sim, struct kube_cluster *cluster,

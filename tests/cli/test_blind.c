@@ -274,7 +274,7 @@ static void a_plan_leaves_out_what_is_not_known_and_nothing_else(void **state)
     assert_int_equal(nodes_of(rehearsal, "research-a-east"), 10);
     status = service_status(rehearsal->service);
     row = row_of(status, "clusters", "cluster", "research-a");
-    assert_string_equal(json_text_or(row, "state", ""), "STALE");
+    assert_string_equal(json_text_or(row, "state", ""), "UNREACHABLE");
     assert_int_equal(json_int_or(row, "nodes", 0), 10);
     row = row_of(status, "reservations", "reservation", "east");
     assert_int_equal(json_int_or(row, "nodes", 0), 28);
@@ -301,7 +301,7 @@ static void what_is_wanted_of_an_unknown_cluster_is_shown(void **state)
     assert_int_equal(json_array_size(json_object_get(plan, "transfers")), 1);
     status = service_status(rehearsal->service);
     row = row_of(status, "clusters", "cluster", "prod-b");
-    assert_string_equal(json_text_or(row, "state", ""), "STALE");
+    assert_string_equal(json_text_or(row, "state", ""), "UNREACHABLE");
     assert_int_equal(json_int_or(row, "wanted_nodes", 0), 10);
     expect_unknown(status, "prod-b-east", "prod-b");
     expect_unknown(status, "prod-b-west", "prod-b");

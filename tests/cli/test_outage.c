@@ -25,7 +25,7 @@ static struct transfer *await_step(struct rehearsal *rehearsal, size_t at, enum 
     return NULL;
 }
 
-static bool is_stale(struct rehearsal *rehearsal, const char *cluster)
+static bool is_unreachable(struct rehearsal *rehearsal, const char *cluster)
 {
     owned(json) json_t *status = service_status(rehearsal->service);
     size_t i;
@@ -33,7 +33,7 @@ static bool is_stale(struct rehearsal *rehearsal, const char *cluster)
 
     json_array_foreach(json_object_get(status, "clusters"), i, row) {
         if (text_equal(json_text_or(row, "cluster", ""), cluster))
-            return text_equal(json_text_or(row, "state", ""), "STALE");
+            return text_equal(json_text_or(row, "state", ""), "UNREACHABLE");
     }
     fail_msg("%s is not in the status", cluster);
     return false;
@@ -93,8 +93,8 @@ static void an_unreachable_cluster_stands_still_and_no_other(void **state)
                                                      moments[i].is_empty);
 
         rehearsal_run(rehearsal, OUTAGE_MS);
-        assert_true(is_stale(rehearsal, "research-a"));
-        assert_false(is_stale(rehearsal, "prod-a"));
+        assert_true(is_unreachable(rehearsal, "research-a"));
+        assert_false(is_unreachable(rehearsal, "prod-a"));
         assert_int_equal(transfer_at(rehearsal, 0)->state, TRANSFER_DONE);
         /* A drain has its whole time when the server is heard again. */
         assert_int_equal(standing->step, step);

@@ -426,6 +426,32 @@ static void test_a_posted_deployment_runs_pods(void **state)
     assert_int_equal(json_array_size(json_at(left.body, "items")), 0);
 }
 
+/* The largest numbers that JSON and a query can hold overflow nothing. */
+static void test_large_numbers_are_bounded(void **state)
+{
+    static const char body[] =
+        "{\"metadata\":{\"name\":\"large\"},\"spec\":{\"replicas\":1,\"selector\":{"
+        "\"matchLabels\":{\"a\":\"l\"}},\"template\":{\"metadata\":{\"labels\":{\"a\":\"l\"}},"
+        "\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"limits\":{"
+        "\"nvidia.com/gpu\":9223372036854775807}}},{\"name\":\"d\",\"resources\":{\"limits\":{"
+        "\"nvidia.com/gpu\":9223372036854775807}}}]}}}}";
+    struct bench *bench = *state;
+    owned(chars) char *name = first_name(bench, "/api/v1/namespaces/inference/pods");
+    owned(chars) char *pod = text_format("/api/v1/namespaces/inference/pods/%s", name);
+    owned(bench_answer) struct bench_answer made = ask(
+        bench, (struct bench_request){ .method = HTTP_POST, .path = DEPLOYMENTS, .body = body });
+    owned(bench_answer) struct bench_answer deleted = ask(
+        bench, (struct bench_request){ .method = HTTP_DELETE,
+                                       .path = pod,
+                                       .body = "{\"gracePeriodSeconds\":9223372036854775807}" });
+    owned(bench_answer) struct bench_answer watched = get(
+        bench, "/api/v1/nodes?watch=1&timeoutSeconds=9223372036854775807");
+
+    assert_int_equal(made.status, 201);
+    assert_int_equal(deleted.status, 200);
+    bench_wait(bench, MINUTE_MS);
+}
+
 /* What sluice may not do, people may ask for sluice. */
 static void test_a_review_reads_protobuf(void **state)
 {
@@ -516,6 +542,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_queue_of_kueue_is_kept, open_bench, close_bench),
         cmocka_unit_test_setup_teardown(test_a_posted_deployment_runs_pods, open_bench,
                                         close_bench),
+        cmocka_unit_test_setup_teardown(test_large_numbers_are_bounded, open_bench, close_bench),
         cmocka_unit_test(test_a_review_reads_protobuf),
         cmocka_unit_test(test_selectors_and_patches),
     };

@@ -206,19 +206,21 @@ static bool is_true(const struct sim_call *call, const char *name)
     return value && (text_equal(value, "true") || text_equal(value, "1"));
 }
 
-static long long number(const struct sim_call *call, const char *name, long long otherwise)
+/* A whole number up to `most`, or `otherwise`. */
+static long long number(const struct sim_call *call, const char *name, long long most,
+                        long long otherwise)
 {
     owned(chars) char *chars = url_query(call->request->target, name);
     long long value;
 
-    return chars && text_to_int(chars, 0, INT64_MAX, &value) ? value : otherwise;
+    return chars && text_to_int(chars, 0, most, &value) ? value : otherwise;
 }
 
 void api_follow(const struct api_request *request, struct api_filter *filter)
 {
     struct sim_call *call = request->call;
     struct kube_cluster *cluster = call->cluster;
-    uint64_t version = (uint64_t)number(call, "resourceVersion", 0);
+    uint64_t version = (uint64_t)number(call, "resourceVersion", INT64_MAX, 0);
     struct watch_query *query = &call->answer->watch;
     struct follow *follow;
 
@@ -243,7 +245,7 @@ void api_follow(const struct api_request *request, struct api_filter *filter)
     query->kind = OBJECTS;
     query->version = cluster->version;
     query->wants_bookmarks = is_true(call, "allowWatchBookmarks");
-    query->timeout_ms = number(call, "timeoutSeconds", WATCH_S) * SECOND_MS;
+    query->timeout_ms = number(call, "timeoutSeconds", INT32_MAX, WATCH_S) * SECOND_MS;
     query->follow = follow;
     call->answer->status = 200;
     call->answer->content_type = "application/json";

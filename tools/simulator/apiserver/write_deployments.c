@@ -23,7 +23,8 @@ static int gpus_of(const json_t *spec)
         const json_t *value = json_object_get(limits, SIM_GPU);
         const char *chars = json_string_value(value);
 
-        if (json_is_integer(value))
+        if (json_is_integer(value) && json_integer_value(value) >= 0 &&
+            json_integer_value(value) <= 1024)
             sum += json_integer_value(value);
         else if (chars && text_to_int(chars, 0, 1024, &count))
             sum += count;

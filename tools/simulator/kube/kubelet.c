@@ -183,6 +183,8 @@ void sim_pod_terminate(struct simulator *sim, struct kube_pod *pod, int64_t grac
 
     if (grace_s < 0)
         grace_s = pod->grace_s;
+    if (grace_s > INT32_MAX)
+        grace_s = INT32_MAX;
     if (grace_s == 0 || !pod->node_name[0] || sim_pod_is_over(pod)) {
         terminate_now(sim, pod);
         return;

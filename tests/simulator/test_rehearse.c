@@ -180,6 +180,33 @@ static void test_a_world_that_is_there_stays(void **state)
     close_bench(&bench);
 }
 
+/* The folder of one's own configuration is no place for the copy. */
+static void test_files_of_ones_own_are_not_replaced(void **state)
+{
+    static const char *const names[] = { "sluice.yaml", "credentials", "prod.kubeconfig" };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(test_folder) char *target = test_folder_new();
+        owned(chars) char *config = test_folder_write(folder, "own.yaml", own);
+        owned(chars) char *path = test_folder_write(target, names[i], own);
+        owned(text) struct text *left_out = text_new(4096);
+        owned(text) struct text *kept = NULL;
+        struct rehearse rehearse = { config, target, "http://127.0.0.1:8900" };
+        struct file_list files;
+        struct error err = { 0 };
+
+        assert_int_equal(rehearse_write(&rehearse, left_out, &err), -1);
+        assert_non_null(strstr(err.text, target));
+        kept = file_read(path, 1 << 16, &err);
+        assert_string_equal(kept->chars, own);
+        assert_int_equal(file_list(target, "", &files, &err), 0);
+        assert_int_equal(files.count, 1);
+        file_list_free(&files);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +214,7 @@ int main(void)
         cmocka_unit_test(test_the_world_has_the_machines_of_the_reservation),
         cmocka_unit_test(test_what_cannot_be_rehearsed_is_named),
         cmocka_unit_test(test_a_world_that_is_there_stays),
+        cmocka_unit_test(test_files_of_ones_own_are_not_replaced),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,6 +15,7 @@
 
 #define CREDENTIALS "credentials"
 #define PROFILE "rehearsal"
+#define MARK "# Made by sluice-simulator --rehearse.\n"
 
 /* ---- sluice.yaml as JSON ---- */
 
@@ -222,7 +223,7 @@ static int write_yaml(const char *folder, const char *name, const json_t *value,
     owned(chars) char *path = text_format("%s/%s", folder, name);
     owned(text) struct text *out = text_new(1 << 20);
 
-    text_add(out, "# Made by sluice-simulator --rehearse.\n");
+    text_add(out, MARK);
     yaml_print(value, out);
     return file_write(path, out->chars, out->length, 0644, err);
 }
@@ -335,6 +336,27 @@ static int write_world(const struct rehearse *rehearse, const json_t *config,
                : write_yaml(rehearse->folder, "world.yaml", world, err);
 }
 
+/* The files have names that one's own may have, too: a configuration, keys, kubeconfigs. */
+static int check_folder(const char *folder, struct error *err)
+{
+    owned(chars) char *path = text_format("%s/sluice.yaml", folder);
+    owned(text) struct text *present = file_exists(path) ? file_read(path, 1 << 20, NULL) : NULL;
+    struct file_list files = { 0 };
+    size_t count;
+
+    if (present && text_starts_with(present->chars, MARK))
+        return 0;
+    if (file_exists(folder) && file_list(folder, "", &files, err) < 0)
+        return -1;
+    count = files.count;
+    file_list_free(&files);
+    return count == 0 ? 0
+                      : error_set(err, ERROR_CONFLICT,
+                                  "%s: has files that no rehearsal made, and one would replace "
+                                  "them: name a new folder",
+                                  folder);
+}
+
 int rehearse_write(const struct rehearse *rehearse, struct text *left_out, struct error *err)
 {
     static const char *const known[] = {
@@ -360,12 +382,12 @@ int rehearse_write(const struct rehearse *rehearse, struct text *left_out, struc
     mend_queues(rehearse, config, left_out);
     mend_workloads(config, left_out);
     set_places(config);
-    if (file_make_folder(rehearse->folder, 0755, err) < 0 ||
-        file_make_folder(schedules, 0755, err) < 0 ||
-        write_credentials(rehearse->folder, err) < 0 ||
-        write_world(rehearse, config, root, err) < 0)
+    if (check_folder(rehearse->folder, err) < 0 ||
+        file_make_folder(rehearse->folder, 0755, err) < 0 ||
+        write_yaml(rehearse->folder, "sluice.yaml", config, err) < 0 || /* first: it has the mark */
+        file_make_folder(schedules, 0755, err) < 0 || write_credentials(rehearse->folder, err) < 0)
         return -1;
-    return write_yaml(rehearse->folder, "sluice.yaml", config, err);
+    return write_world(rehearse, config, root, err);
 }
 
 /* ---- Kueue ---- */

@@ -15,13 +15,13 @@ struct simulator;
 
 struct rehearse {
     const char *config_path; /* one's own sluice.yaml */
-    const char *folder;      /* is made */
+    const char *folder;      /* is made; one with files must be an earlier rehearsal's */
     const char *url;         /* of the simulator's clouds: "http://127.0.0.1:8900" */
 };
 
 /* Writes FOLDER/sluice.yaml, and FOLDER/world.yaml unless it is there: people edit it.
    Appends to `left_out`, a line each, what the rehearsal lacks.  ERROR_INVALID: what cannot be
-   rehearsed, with file and line. */
+   rehearsed, with file and line.  ERROR_CONFLICT: the folder has files of other origin. */
 int rehearse_write(const struct rehearse *rehearse, struct text *left_out, struct error *err)
     __attribute__((warn_unused_result));
 

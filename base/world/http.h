@@ -69,7 +69,7 @@ struct http_request {
     bool accepts_gzip;      /* the server may compress the answer; the caller gets it unpacked */
     int64_t timeout_ms;     /* of the whole exchange; 0: none, allowed only with on_chunk */
     size_t answer_limit;    /* bytes of body; 0: 1 MiB.  More is ERROR_CORRUPT */
-    http_chunk_fn on_chunk; /* NULL: the body is in the answer */
+    http_chunk_fn on_chunk; /* gets the body of a 2xx; NULL: all bodies are in the answer */
 };
 
 /* Valid during `done` only. */

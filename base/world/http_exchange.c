@@ -53,7 +53,7 @@ static size_t on_body(char *bytes, size_t one, size_t size, void *context)
     if (exchange->is_cancelled)
         return CURL_WRITEFUNC_ERROR;
     curl_easy_getinfo(exchange->easy, CURLINFO_RESPONSE_CODE, &status);
-    if (exchange->on_chunk && status == 200) {
+    if (exchange->on_chunk && status / 100 == 2) {
         http_secrets_stream(exchange->secrets, bytes, size, exchange->on_chunk, exchange->context);
         return exchange->is_cancelled ? CURL_WRITEFUNC_ERROR : size;
     }

@@ -317,6 +317,35 @@ static void a_receiver_is_asked_like_any_other_server(void **state)
     assert_int_equal(fixture->results[0].status, 200);
 }
 
+static void accept_at_length(void *context, struct http_call *call)
+{
+    owned(text) struct text *out = text_new(2 << 20);
+
+    (void)context;
+    while (!out->is_cut)
+        text_add(out, "a long answer ");
+    http_call_answer(call, &(struct http_reply){ .status = 202,
+                                                 .content_type = "text/plain",
+                                                 .body = out->chars,
+                                                 .body_size = out->length });
+}
+
+/* Who takes a body in pieces bounds it, whichever word of success comes before it. */
+static void an_answer_in_pieces_may_be_long(void **state)
+{
+    struct http_fixture *fixture = *state;
+    owned(chars) char *url = text_format("http://127.0.0.1:%d/", fixture->port);
+    struct http_request request = to(url);
+
+    fixture->handler = accept_at_length;
+    request.method = HTTP_POST;
+    request.is_mutation = true;
+    request.on_chunk = fixture_chunk;
+    ask(fixture, &request);
+    assert_int_equal(fixture->results[0].status, 202);
+    assert_int_equal(fixture->results[0].chunks->length, 2 << 20);
+}
+
 static const char *answer_once(int number)
 {
     return number == 1 ? "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" : NULL;
@@ -616,6 +645,7 @@ int main(void)
         HTTP_TEST(a_cut_body_has_an_unknown_outcome),
         HTTP_TEST(no_receiver_is_a_metadata_server),
         HTTP_TEST(a_receiver_is_asked_like_any_other_server),
+        HTTP_TEST(an_answer_in_pieces_may_be_long),
         HTTP_TEST(a_redirect_is_not_followed),
         NARROW_TEST(the_urgent_go_first),
         NARROW_TEST(a_cancelled_exchange_is_silent),

@@ -41,6 +41,7 @@ static int on_request_begins(void *context, char *peer_ip, char *own_ip, int pee
     (void)peer_port;
     (void)own_port;
     exchange->may_have_arrived = true;
+    exchange->err = (struct error){ 0 }; /* another address of the name may have been refused */
     return CURL_PREREQFUNC_OK;
 }
 

@@ -300,6 +300,21 @@ static void rest(struct delivery *delivery)
         save(delivery, NULL);
 }
 
+static int64_t behind(const struct delivery *delivery)
+{
+    return outbox_count(delivery->outbox, delivery->hook, delivery->seq);
+}
+
+/* What came while a message was being sent dropped none. */
+static void drop_excess(struct delivery *delivery)
+{
+    const struct outbox *outbox = delivery->outbox;
+    int64_t excess = outbox->rows.count > OUTBOX_MOST ? behind(delivery) - OUTBOX_MOST : 0;
+
+    for (; excess > 0 && !delivery->runner->is_broken; excess--)
+        (void)delivery_drop(delivery, outbox_next(outbox, delivery->hook, delivery->seq));
+}
+
 void delivery_go(struct delivery *delivery)
 {
     json_t *row;
@@ -307,6 +322,7 @@ void delivery_go(struct delivery *delivery)
     if (delivery->exchange || timer_is_set(delivery->timer) || !delivery->outbox->is_read ||
         delivery->runner->is_broken)
         return;
+    drop_excess(delivery);
     while (!delivery->row && (row = outbox_next(delivery->outbox, delivery->hook, delivery->seq))) {
         if (delivery->is_gone) {
             (void)delivery_drop(delivery, row);
@@ -315,6 +331,8 @@ void delivery_go(struct delivery *delivery)
         delivery->row = json_incref(row);
         delivery->first_try_ms = loop_now(delivery->runner->world->loop);
     }
+    if (delivery->runner->is_broken)
+        return;
     if (delivery->row)
         send(delivery);
     else
@@ -340,11 +358,6 @@ bool delivery_drop(struct delivery *delivery, const json_t *row)
 }
 
 /* ---- what people see ---- */
-
-static int64_t behind(const struct delivery *delivery)
-{
-    return outbox_count(delivery->outbox, delivery->hook, delivery->seq);
-}
 
 void delivery_add_condition(const struct delivery *delivery, struct health *health)
 {

@@ -269,6 +269,36 @@ static void too_many_messages_are_dropped_by_name_the_oldest_first(void **state)
     receiver_close(&receiver);
 }
 
+/* While a message is being sent none is dropped; afterwards they are. */
+static void what_comes_during_a_request_is_bounded_too(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    struct receiver receiver;
+    struct rehearsal *rehearsal = receiver_open(&receiver, folder, receiver_settings, "");
+    owned(json) json_t *answer = NULL;
+    owned(json) json_t *request = NULL;
+    owned(json) json_t *ended = NULL;
+    struct error err = { 0 };
+
+    (void)state;
+    receiver.sick_path = "cloud";
+    receiver.sick_status = RECEIVER_HANGS;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    answer = reclaim(rehearsal, 2);
+    while (receiver_count(&receiver, "cloud") == 0)
+        rehearsal_run(rehearsal, 10);
+    write_messages(rehearsal, OUTBOX_MOST + OUTBOX_MOST / 2);
+    request = json_make("{ss ss}", "id", json_text_or(answer, "id", ""), "reason", "enough");
+    ended = service_end_reclaim(rehearsal->service, request, "alice", &err);
+    rehearsal_run(rehearsal, 12 * SECOND_MS); /* this is told, so all are read */
+    assert_int_equal(receiver_count(&receiver, "cloud"), 1);
+    assert_true(number(rehearsal, 0, "behind") > OUTBOX_MOST);
+    rehearsal_run(rehearsal, HOUR_MS);
+    assert_true(number(rehearsal, 0, "dropped") > OUTBOX_MOST / 2);
+    assert_int_equal(number(rehearsal, 0, "behind"), OUTBOX_MOST);
+    receiver_close(&receiver);
+}
+
 /* A receiver that hates one message does not keep the next ones forever. */
 static void after_a_day_a_message_is_given_up(void **state)
 {
@@ -422,6 +452,7 @@ int main(void)
         cmocka_unit_test(a_jump_of_the_clock_loses_nothing),
         cmocka_unit_test(other_webhooks_begin_where_the_story_is),
         cmocka_unit_test(too_many_messages_are_dropped_by_name_the_oldest_first),
+        cmocka_unit_test(what_comes_during_a_request_is_bounded_too),
         cmocka_unit_test(after_a_day_a_message_is_given_up),
         cmocka_unit_test(a_record_that_cannot_be_read_is_set_aside),
         cmocka_unit_test(no_secret_is_shown_anywhere),

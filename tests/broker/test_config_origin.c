@@ -121,6 +121,9 @@ static void changes_are_told_in_the_words_of_the_files(void **state)
         { "access: {admin: {groups: '7'}}\n", "",
           "[{\"key\":\"access.admin.groups\",\"change\":\"removed\",\"before\":\"7\",\"after\":"
           "null," },
+        { "", "webhooks: {a: {url: 'https://b.example.com/Hunter2', secret_file: c}}\n",
+          "[{\"key\":\"webhooks.a.url\",\"change\":\"added\",\"before\":null,\"after\":"
+          "\"https://b.example.com/...\"," },
         { "# a comment\n", "\n\n", "[]" },
     };
     owned(test_folder) char *folder = test_folder_new();

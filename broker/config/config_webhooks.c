@@ -11,6 +11,7 @@
 #include "broker/config/config_tables.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum { WEBHOOKS_MOST = 20 };
 
@@ -99,9 +100,10 @@ static int check_secret(const struct config *config, size_t at, struct error *er
 /* A URL with a password would be repeated by the sentences of others. */
 static bool has_user(const char *url)
 {
-    const char *host = strstr(url, "://");
+    const char *host = url + strcspn(url, ":");
 
-    return host && memchr(host + 3, '@', strcspn(host + 3, "/?#"));
+    host += strspn(host, ":/"); /* libcurl takes one slash, or three, too */
+    return memchr(host, '@', strcspn(host, "/?#")) != NULL;
 }
 
 static int check_url(const struct config *config, size_t at, struct error *err)
@@ -115,7 +117,7 @@ static int check_url(const struct config *config, size_t at, struct error *err)
     if (hook->url_file && strstr(hook->url_file, "://"))
         return yaml_error(err, config_place(config, "webhooks", at, "url_file"),
                           "is a URL: put it into a file, and name the file here");
-    if (hook->url && hook->form == WEBHOOK_SLACK && text_starts_with(hook->url, "https:"))
+    if (hook->url && hook->form == WEBHOOK_SLACK && strncasecmp(hook->url, "https:", 6) == 0)
         return yaml_error(err, place,
                           "is a secret, as all URLs of Slack's webhooks: put it into a file that "
                           "`url_file` names");

@@ -27,7 +27,7 @@ static const char own[] =
     "pools:\n"
     "  prod-east: {cluster: prod, reservation: east, provider: google, project: p, group: g,"
     " static_nodes: 3, node_max: 5}\n"
-    "  lab-east: {cluster: lab, reservation: east, provider: google, project: p, group: h}\n"
+    "  lab-east: {cluster: lab, reservation: east, provider: google, project: p, group: 0042}\n"
     "sources:\n"
     "  prom: {kind: prometheus, endpoint: 'https://metrics.example.com'}\n"
     "queues:\n"
@@ -80,7 +80,8 @@ static void test_the_copy_reaches_the_simulator_alone(void **state)
     static const char *const foreign[] = { "example.com", "secret.kubeconfig", "context",
                                            "key.json",    "0.0.0.0",           "prom" };
     static const char *const kept[] = { "Europe/Berlin", "prod.kubeconfig",
-                                        "http://127.0.0.1:8900/gcp", "static_nodes: 3" };
+                                        "http://127.0.0.1:8900/gcp", "static_nodes: 3",
+                                        "group: \"0042\"" };
     static const char *const left_out[] = { "listen\n", "webhooks\n", "sources\n",
                                             "queues.chat.source\n" };
     struct bench bench;

@@ -19,14 +19,29 @@
 
 /* ---- sluice.yaml as JSON ---- */
 
+/* "0042" is a name. */
+static bool is_whole(const struct yaml_node *node, long long *ret)
+{
+    const char *digits = node->text + (node->text[0] == '-');
+
+    return !node->is_quoted && (digits[0] != '0' || digits[1] == '\0') &&
+           text_to_int(node->text, INT64_MIN, INT64_MAX, ret);
+}
+
+static bool is_real(const struct yaml_node *node, double *ret)
+{
+    return !node->is_quoted && node->text[strspn(node->text, "-0123456789")] != '\0' &&
+           text_to_double(node->text, ret);
+}
+
 static json_t *scalar_of(const struct yaml_node *node)
 {
     long long whole;
     double real;
 
-    if (!node->is_quoted && text_to_int(node->text, INT64_MIN, INT64_MAX, &whole))
+    if (is_whole(node, &whole))
         return json_integer(whole);
-    if (!node->is_quoted && text_to_double(node->text, &real))
+    if (is_real(node, &real))
         return json_real(real);
     if (!node->is_quoted && (text_equal(node->text, "true") || text_equal(node->text, "false")))
         return json_boolean(text_equal(node->text, "true"));

@@ -458,9 +458,9 @@ static int read_wish(const struct service *service, const json_t *request, struc
 {
     const char *name;
 
-    wish->is_new = json_bool_or(request, "is_new", false);
-    wish->is_dry_run = json_bool_or(request, "is_dry_run", false);
-    if (json_need_text(request, "cluster", &name, err) < 0 ||
+    if (json_find_bool(request, "is_new", &wish->is_new, err) < 0 ||
+        json_find_bool(request, "is_dry_run", &wish->is_dry_run, err) < 0 ||
+        json_need_text(request, "cluster", &name, err) < 0 ||
         json_need_int(request, "nodes", &wish->nodes, err) < 0 ||
         reason_read(request, &wish->reason, err) < 0 ||
         order_read_key(request, &wish->key, err) < 0)

@@ -139,9 +139,11 @@ void service_on_reload(struct service *service, service_reload_fn fn, void *cont
 json_t *service_reload(struct service *service, const json_t *request, const char *by,
                        struct error *err)
 {
-    bool is_dry_run = json_bool_or(request, "is_dry_run", false);
+    bool is_dry_run = false;
     json_t *answer;
 
+    if (json_find_bool(request, "is_dry_run", &is_dry_run, err) < 0)
+        return NULL;
     if (!service->reload) {
         error_set(err, ERROR_DENIED, "this service cannot read its configuration again");
         return NULL;

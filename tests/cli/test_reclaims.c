@@ -90,6 +90,32 @@ static void a_reclaim_rests_on_facts(void **state)
     }
 }
 
+/* A wrong value is not "no": a trial that was misspelt does not move nodes or read files again. */
+static void a_trial_that_is_misspelt_is_refused(void **state)
+{
+    static const char *const words[] = { "\"is_dry_run\": \"true\"", "\"is_dry_run\": 1",
+                                         "\"is_new\": \"yes\"" };
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 71, "");
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        struct error err = { 0 };
+        owned(chars) char *body = text_format(
+            "{\"cluster\": \"prod-a\", \"nodes\": 1, \"reason\": \"launch\", %s}", words[i]);
+        owned(json) json_t *request = json_parse(body, strlen(body), "request", &err);
+
+        assert_null(service_reclaim(rehearsal->service, request, "test", &err));
+        assert_int_equal(err.kind, ERROR_CORRUPT);
+        if (strstr(words[i], "is_dry_run")) {
+            assert_null(service_reload(rehearsal->service, request, "test", &err));
+            assert_int_equal(err.kind, ERROR_CORRUPT);
+        }
+    }
+    assert_int_equal(rehearsal->service->reclaims.count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -97,6 +123,7 @@ int main(void)
         cmocka_unit_test(two_reclaims_add_up),
         cmocka_unit_test(a_reclaim_is_promised_what_may_leave),
         cmocka_unit_test(a_reclaim_rests_on_facts),
+        cmocka_unit_test(a_trial_that_is_misspelt_is_refused),
     };
 
     mem_setup();

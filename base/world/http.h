@@ -65,7 +65,8 @@ struct http_request {
     const struct http_tls *tls;
     bool is_mutation;
     bool is_repeatable;     /* a mutation that may arrive twice */
-    bool is_outward;        /* to a receiver that a person chose: see http_check_outward_url() */
+    bool is_outward;        /* to a receiver that a person chose: see http_check_outward_url().  Its
+                               status counts, even if its body is cut or too long */
     bool accepts_gzip;      /* the server may compress the answer; the caller gets it unpacked */
     int64_t timeout_ms;     /* of the whole exchange; 0: none, allowed only with on_chunk */
     size_t answer_limit;    /* bytes of body; 0: 1 MiB.  More is ERROR_CORRUPT */

@@ -286,6 +286,7 @@ struct http_exchange *exchange_new(const struct http_request *request)
     exchange->priority = request->priority;
     exchange->on_chunk = request->on_chunk;
     exchange->is_stream = request->timeout_ms == 0;
+    exchange->is_outward = request->is_outward;
     exchange->answer_limit = request->answer_limit ? request->answer_limit : ANSWER_LIMIT;
     exchange->answer_body = text_new(exchange->answer_limit);
     exchange->secrets = http_secrets_new(request);
@@ -323,7 +324,10 @@ void exchange_finish(struct http_exchange *exchange, CURLcode code)
 
     curl_easy_getinfo(exchange->easy, CURLINFO_RESPONSE_CODE, &status);
     exchange->status = (int)status;
-    if (exchange->err.kind != ERROR_NONE || (code == CURLE_OK && status >= 100))
+    if (exchange->is_outward && status >= 200)
+        exchange->err = (struct error){ 0 };
+    if (exchange->err.kind != ERROR_NONE || (code == CURLE_OK && status >= 100) ||
+        (exchange->is_outward && status >= 200))
         return;
     if (exchange->may_have_arrived)
         kind = ERROR_UNKNOWN_OUTCOME;

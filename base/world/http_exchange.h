@@ -34,6 +34,7 @@ struct http_exchange {
     http_chunk_fn on_chunk;
     size_t answer_limit;
     bool is_stream;        /* without a timeout */
+    bool is_outward;       /* of its answer the status counts, however the body ends */
     bool is_in_flight;     /* libcurl has it */
     bool is_cancelled;     /* no caller wants the answer any more */
     bool may_have_arrived; /* libcurl began to send the request */

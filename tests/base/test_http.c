@@ -411,6 +411,32 @@ static void a_cut_body_has_an_unknown_outcome(void **state)
     assert_int_equal(fixture->results[0].kind, ERROR_UNKNOWN_OUTCOME);
 }
 
+static const char *endless_body(int number)
+{
+    return number == 1 ? "HTTP/1.1 202 Accepted\r\nContent-Length: 100\r\n\r\nok"
+                       : "HTTP/1.1 410 Gone\r\nContent-Length: 9000000\r\n\r\nno";
+}
+
+/* What a receiver has said counts, even if it never ends its sentence. */
+static void the_status_of_a_receiver_counts(void **state)
+{
+    static const int statuses[] = { 202, 410 };
+    struct http_fixture *fixture = *state;
+    owned(chars) char *url = text_format("http://127.0.0.1:%d/", fixture->raw_port);
+    struct http_request request = to(url);
+
+    fixture->raw_answer = endless_body;
+    request.method = HTTP_POST;
+    request.is_mutation = true;
+    request.is_outward = true;
+    request.timeout_ms = 2 * SECOND_MS;
+    for (size_t i = 0; i < COUNT_OF(statuses); i++) {
+        ask(fixture, &request);
+        assert_int_equal(fixture->results[0].kind, ERROR_NONE);
+        assert_int_equal(fixture->results[0].status, statuses[i]);
+    }
+}
+
 static const char *redirect(int number)
 {
     (void)number;
@@ -646,6 +672,7 @@ int main(void)
         HTTP_TEST(no_receiver_is_a_metadata_server),
         HTTP_TEST(a_receiver_is_asked_like_any_other_server),
         HTTP_TEST(an_answer_in_pieces_may_be_long),
+        HTTP_TEST(the_status_of_a_receiver_counts),
         HTTP_TEST(a_redirect_is_not_followed),
         NARROW_TEST(the_urgent_go_first),
         NARROW_TEST(a_cancelled_exchange_is_silent),

@@ -16,7 +16,8 @@ static const struct {
     [ACCESS_VIEWER] = { "viewer", "read: status, plans, departures, events, metrics" },
     [ACCESS_OPERATOR] = { "operator", "freeze and unfreeze, abort moves, hold nodes, release hosts "
                                       "from quarantine" },
-    [ACCESS_DISPATCHER] = { "dispatcher", "apply schedules; reclaim nodes, and end reclaims" },
+    [ACCESS_DISPATCHER] = { "dispatcher", "apply schedules; reclaim nodes, and end "
+                                          "reclaims; approve both" },
     [ACCESS_ADMIN] = { "admin", "reload the configuration; everything" },
 };
 

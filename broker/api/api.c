@@ -30,6 +30,8 @@ static json_t *post_apply(const struct ask *ask, struct error *err);
 static json_t *post_reclaim(const struct ask *ask, struct error *err);
 static json_t *get_reclaims(const struct ask *ask, struct error *err);
 static json_t *post_end_reclaim(const struct ask *ask, struct error *err);
+static json_t *get_approvals(const struct ask *ask, struct error *err);
+static json_t *post_approve(const struct ask *ask, struct error *err);
 static json_t *post_freeze(const struct ask *ask, struct error *err);
 static json_t *post_unfreeze(const struct ask *ask, struct error *err);
 static json_t *post_abort(const struct ask *ask, struct error *err);
@@ -63,6 +65,8 @@ static const struct route routes[] = {
     { HTTP_POST, "/v1/reclaim",       post_reclaim,  ACCESS_DISPATCHER, IS_TRIED, RATE_ACT },
     { HTTP_GET,  "/v1/reclaims",      get_reclaims,  ACCESS_VIEWER, IS_SHARED, RATE_READ },
     { HTTP_POST, "/v1/reclaims/end",  post_end_reclaim, ACCESS_DISPATCHER, 0, RATE_ACT },
+    { HTTP_GET,  "/v1/approvals",     get_approvals, ACCESS_VIEWER, IS_SHARED, RATE_READ },
+    { HTTP_POST, "/v1/approve",       post_approve,  ACCESS_DISPATCHER, 0, RATE_ACT },
     { HTTP_POST, "/v1/freeze",        post_freeze,   ACCESS_OPERATOR, 0, RATE_ACT },
     { HTTP_POST, "/v1/unfreeze",      post_unfreeze, ACCESS_OPERATOR, 0, RATE_ACT },
     { HTTP_POST, "/v1/abort",         post_abort,    ACCESS_OPERATOR, 0, RATE_ACT },
@@ -253,6 +257,19 @@ static json_t *get_reclaims(const struct ask *ask, struct error *err)
 static json_t *post_end_reclaim(const struct ask *ask, struct error *err)
 {
     return service_end_reclaim(ask->service, ask->body, ask->by, err);
+}
+
+static json_t *get_approvals(const struct ask *ask, struct error *err)
+{
+    owned(chars) char *all = url_query(ask->target, "all");
+
+    (void)err;
+    return service_approvals(ask->service, text_equal(all, "true"));
+}
+
+static json_t *post_approve(const struct ask *ask, struct error *err)
+{
+    return service_approve(ask->service, ask->body, ask->by, err);
 }
 
 static json_t *post_freeze(const struct ask *ask, struct error *err)

@@ -169,9 +169,11 @@ static const char *first_of(const json_t *event, const char *const *paths)
 static json_t *act_of(const json_t *event)
 {
     static const char *const who[] = { "ended_by", "by", NULL };
-    static const char *const on[] = { "node", "freeze/cluster", "reclaim/pool", "host", NULL };
+    static const char *const on[] = { "node", "freeze/cluster", "reclaim/pool",
+                                      "host", "approval/id",    NULL };
     static const char *const why[] = {
-        "reclaim/end_reason", "reclaim/reason", "freeze/reason", "reason", "text", NULL
+        "reclaim/end_reason", "reclaim/reason", "freeze/reason", "approval/why",
+        "approval/reason",    "reason",         "text",          NULL
     };
 
     return json_make("{sI ss ss ss ss ss}", "seq", (json_int_t)json_int_or(event, "seq", 0), "at",

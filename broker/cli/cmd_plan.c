@@ -207,6 +207,20 @@ static json_t *read_request(const struct command_call *call, const struct config
     return json_make("{sO ss}", "schedules", object, "fingerprint", fingerprint);
 }
 
+/* Whether it is in force, or waits for a second person. */
+static void print_applied(const json_t *plan, size_t schedules)
+{
+    const char *id = json_text_or(plan, "approval/id", "-");
+
+    if (json_bool_or(plan, "is_applied", true))
+        printf("Applied: %zu schedules are in force.\n", schedules);
+    else
+        printf("Not applied: %" PRId64 " nodes would change their pools. %s waits for a second "
+               "person until %s.\nThat person looks at it with: sluice approve %s\n",
+               json_int_or(plan, "approval/nodes", 0), id, json_text_or(plan, "approval/ends", "-"),
+               id);
+}
+
 int cmd_apply(struct command_call *call)
 {
     int code = EXIT_DONE;
@@ -223,10 +237,9 @@ int cmd_apply(struct command_call *call)
         return client_fail(call, &err);
     if (client_wants_json(call)) {
         client_print_json(call, plan);
-        return EXIT_DONE;
+    } else {
+        show_plan(plan);
+        print_applied(plan, json_object_size(json_object_get(request, "schedules")));
     }
-    show_plan(plan);
-    printf("Applied: %zu schedules are in force.\n",
-           json_object_size(json_object_get(request, "schedules")));
-    return EXIT_DONE;
+    return json_bool_or(plan, "is_applied", true) ? EXIT_DONE : EXIT_REFUSED;
 }

@@ -136,10 +136,25 @@ static char *describe_repeat(const json_t *answer)
     return text_take(steal(&out));
 }
 
+/* Nothing is accepted before a second person approves it. */
+static char *describe_waiting(const json_t *answer)
+{
+    const char *id = json_text_or(answer, "approval/id", "-");
+
+    return text_format(
+        "%s: %s, a reclaim of %" PRId64 " nodes for %s that %s asked for, until %s\n"
+        "Nothing is done before. That person looks at it with: sluice approve %s\n",
+        is_repeat(answer) ? "It waits for a second person already" : "It waits for a second person",
+        id, json_int_or(answer, "approval/nodes", 0), json_text_or(answer, "cluster", "-"),
+        json_text_or(answer, "approval/by", "-"), json_text_or(answer, "approval/ends", "-"), id);
+}
+
 static char *describe(const json_t *answer)
 {
     owned(text) struct text *out = text_new(ANSWER_LIMIT);
 
+    if (json_object_get(answer, "approval"))
+        return describe_waiting(answer);
     if (is_repeat(answer))
         return describe_repeat(answer);
     add_nodes(answer, out);
@@ -252,6 +267,7 @@ static int give_order(struct command_call *call, const struct config *config)
     struct error err = { 0 };
     owned(json) json_t *answer = NULL;
     owned(chars) char *text = NULL;
+    bool waits;
     int64_t nodes = wanted_nodes(call, config, &err);
 
     if (nodes == 0)
@@ -269,14 +285,17 @@ static int give_order(struct command_call *call, const struct config *config)
     if (!answer)
         return client_fail(call, &err);
     text = describe(answer);
+    waits = json_object_get(answer, "approval") != NULL;
     if (client_wants_json(call))
         client_print_json(call, answer);
     else
         printf("%s%s",
-               is_repeat(answer)            ? ""
+               is_repeat(answer) || waits   ? ""
                : call_flag(call, "dry-run") ? "Would take "
                                             : "Accepted: ",
                text);
+    if (waits)
+        return EXIT_REFUSED;
     return json_int_or(answer, "accepted_nodes", 0) < nodes ? EXIT_PARTIAL : EXIT_DONE;
 }
 

@@ -190,6 +190,8 @@ struct config_guard {
     int64_t breaker;               /* failed attempts in a row that close a pool; 0: none do */
     int64_t breaker_pause_ms;      /* how long it stays closed */
     bool canary;                   /* moves to a pool begin with one node, and double */
+    int64_t approval_nodes;        /* from so many on an act needs a second person; 0: never */
+    int64_t approval_wait_ms;      /* how long it waits for that person */
 };
 
 /* When a new machine may serve, and the limits for one that never may.  Lists are texts with commas

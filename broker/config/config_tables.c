@@ -83,8 +83,7 @@ static const struct setting drain_settings[] = {
     { "gangs", SETTING_TEXT, offsetof(struct config_drain, gangs_name), "suspend", 0, 0,
       "`suspend`: the owner of a gang (Kueue Workload, JobSet, training job, Job, Argo Workflow) "
       "is suspended before its first pod is evicted, and resumed when the nodes are empty; "
-      "`evict`: "
-      "pods are evicted one by one" },
+      "`evict`: pods are evicted one by one" },
 };
 
 static const struct setting guard_settings[] = {
@@ -109,6 +108,11 @@ static const struct setting guard_settings[] = {
       "`true`: the first scheduled move to a pool takes one node, and so does the first after a "
       "failure; the next moves take 2, 4, 8 and so on; each begins when all nodes of the move "
       "before serve" },
+    { "approval_nodes", SETTING_INT, offsetof(struct config_guard, approval_nodes), "0", 0, 100000,
+      "an apply or a reclaim of so many nodes waits for a second person; what one person moves "
+      "alone within 24 hours counts together; 0: nothing waits" },
+    { "approval_wait", SETTING_DURATION, offsetof(struct config_guard, approval_wait_ms), "4h",
+      MINUTE_MS, 7 * (int64_t)DAY_MS, "how long it waits; then it is over, and nothing was done" },
 };
 
 static const struct setting lead_settings[] = {
@@ -122,8 +126,7 @@ static const struct setting join_settings[] = {
     { "deadline", SETTING_DURATION, offsetof(struct config_join, deadline_ms), "45m", MINUTE_MS,
       DAY_MS,
       "time from the machine's start until its node may serve; a machine that misses it is "
-      "discarded, "
-      "and another attempt is made" },
+      "discarded, and another attempt is made" },
     { "stable", SETTING_DURATION, offsetof(struct config_join, stable_ms), "10s", 0, HOUR_MS,
       "how long the node must meet these conditions without interruption" },
     { "startup_taints", SETTING_TEXT, offsetof(struct config_join, startup_taints), "", 0, 0,
@@ -171,8 +174,7 @@ static const struct setting token_settings[] = {
       "changes" },
     { "keys_url", SETTING_TEXT, offsetof(struct access_tokens, keys_url), "", 0, 0,
       "instead of `keys`: the https URL of that file (the issuer's `jwks_uri`). Fetched every "
-      "hour, "
-      "and when a token names a key that is not in it" },
+      "hour, and when a token names a key that is not in it" },
     { "person", SETTING_TEXT, offsetof(struct access_tokens, person), "sub", 0, 0,
       "the claim that names the person in events" },
 };
@@ -209,8 +211,7 @@ static const struct setting victim_settings[] = {
       "(half-life: seven days)" },
     { "protected_classes", SETTING_TEXT, offsetof(struct config_victims, classes), "", 0, 0,
       "names of PriorityClasses, separated by commas; nodes with their pods are taken only when "
-      "the "
-      "others are not enough" },
+      "the others are not enough" },
     { "protected_priority", SETTING_INT, offsetof(struct config_victims, priority), "0", 0,
       2147483647, "the same for pods of this priority or a higher one; 0: none" },
 };
@@ -271,8 +272,7 @@ static const struct setting source_settings[] = {
     { "kind", SETTING_TEXT, offsetof(struct config_source, kind_name), NULL, 0, 0, "" },
     { "missing", SETTING_TEXT, offsetof(struct config_source, missing), "unknown", 0, 0,
       "what a step without a point counts as: `unknown`, or `zero` if its hour has other points; "
-      "an "
-      "hour without any point is always unknown" },
+      "an hour without any point is always unknown" },
     { "settle", SETTING_DURATION, offsetof(struct config_source, settle_ms), "15m", 0, DAY_MS,
       "points younger than this may still change and are not asked for" },
 };

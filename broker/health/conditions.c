@@ -11,6 +11,9 @@
 
 /* clang-format off */
 static const struct condition_row rows[] = {
+    [CONDITION_RECLAIM_WAITS] = { "reclaim_waits", SEVERITY_CRITICAL, "APPROVAL",
+        "nodes that a reclaim asked for",
+        "`sluice approve` shows it to a second person" },
     [CONDITION_RECLAIM_BLOCKED] = { "reclaim_blocked", SEVERITY_CRITICAL, "BLOCKED",
         "nodes that a reclaim asked for",
         "wait, reclaim from another reservation, ask the cloud, or end it with `sluice reclaim end`" },
@@ -32,6 +35,9 @@ static const struct condition_row rows[] = {
     [CONDITION_CERTIFICATE_EXPIRED] = { "certificate_expired", SEVERITY_CRITICAL, "CERTIFICATE",
         "all who ask over TLS",
         "put a renewed certificate there; sluice reads it within a minute" },
+    [CONDITION_APPLY_WAITS] = { "apply_waits", SEVERITY_WARNING, "APPROVAL",
+        "schedules that are not in force yet",
+        "`sluice approve` shows it to a second person" },
     [CONDITION_JOURNAL_DOUBT] = { "journal_doubt", SEVERITY_WARNING, "DOUBT",
         "decisions, which rest on the journal",
         "`sluice journal check` names what is wrong with it" },

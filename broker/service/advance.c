@@ -317,6 +317,7 @@ void service_advance(struct service *service)
     bool has_begun;
 
     orders_trim(service);
+    approvals_advance(service);
     if (service->runner->is_broken)
         return;
     scaler_advance(service->scaler);

@@ -306,6 +306,8 @@ static void follow(struct clock *clock)
     attempts_move_clock(service->runner->attempts, by_ms, batch);
     freezes_move_clock(service, by_ms, batch);
     reclaims_move_clock(service, by_ms, batch);
+    approvals_move_clock(service, by_ms, batch);
+    approve_move_clock(service, by_ms, batch);
     put_record(clock, batch);
     tell(clock, batch, "clock_followed", by_ms, sentence);
     clock->jump_ms = 0;

@@ -5,6 +5,7 @@
  * order is the same order; orders can be listed, and ended early.
  */
 #include "base/input/json.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
 
@@ -25,14 +26,14 @@ struct wall_time order_time(const struct service *service)
 
 json_t *reclaim_encode(const struct reclaim *reclaim)
 {
-    return json_make("{ss ss sI sI sI ss ss so so so ss so ss ss}", "id", reclaim->order, "pool",
+    return json_make("{ss ss sI sI sI ss ss ss so so so ss so ss ss}", "id", reclaim->order, "pool",
                      reclaim->pool->name, "nodes", (json_int_t)reclaim->nodes, "wanted_nodes",
                      (json_int_t)reclaim->wanted_nodes, "level_nodes", (json_int_t)reclaim->level,
-                     "reason", reclaim->reason, "by", reclaim->by, "created",
-                     json_wall(reclaim->created), "until", json_wall(reclaim->until), "promised",
-                     json_wall(reclaim->promised), "key", reclaim->key, "ended",
-                     json_wall(reclaim->ended), "ended_by", reclaim->ended_by, "end_reason",
-                     reclaim->end_reason);
+                     "reason", reclaim->reason, "by", reclaim->by, "approved_by",
+                     reclaim->approved_by, "created", json_wall(reclaim->created), "until",
+                     json_wall(reclaim->until), "promised", json_wall(reclaim->promised), "key",
+                     reclaim->key, "ended", json_wall(reclaim->ended), "ended_by",
+                     reclaim->ended_by, "end_reason", reclaim->end_reason);
 }
 
 /* 0: absent or null, as in records of an older version. */
@@ -58,6 +59,7 @@ int reclaim_decode(struct reclaim *reclaim, const char *id, const json_t *value,
     reclaim->wanted_nodes = json_int_or(value, "wanted_nodes", 0);
     reclaim->reason = mem_copy_chars(json_text_or(value, "reason", ""));
     reclaim->by = mem_copy_chars(json_text_or(value, "by", ""));
+    reclaim->approved_by = mem_copy_chars(json_text_or(value, "approved_by", ""));
     reclaim->key = mem_copy_chars(json_text_or(value, "key", ""));
     reclaim->ended_by = mem_copy_chars(json_text_or(value, "ended_by", ""));
     reclaim->end_reason = mem_copy_chars(json_text_or(value, "end_reason", ""));
@@ -77,16 +79,93 @@ void reclaim_clear(struct reclaim *reclaim)
     mem_free(reclaim->order);
     mem_free(reclaim->reason);
     mem_free(reclaim->by);
+    mem_free(reclaim->approved_by);
     mem_free(reclaim->key);
     mem_free(reclaim->ended_by);
     mem_free(reclaim->end_reason);
 }
 
-int orders_store(struct service *service, struct reclaim *const *portions, size_t count,
-                 struct error *err)
+void reclaims_clear(struct service *service)
 {
-    struct journal_batch *batch = journal_batch_new(service->epoch);
+    for (size_t i = 0; i < service->reclaims.count; i++)
+        reclaim_clear(&service->reclaims.items[i]);
+    array_clear(&service->reclaims);
+    for (size_t i = 0; i < service->lost_reclaims.count; i++)
+        reclaim_clear(&service->lost_reclaims.items[i]);
+    array_clear(&service->lost_reclaims);
+}
 
+int64_t reclaims_level(const struct service *service, const struct config_pool *pool)
+{
+    struct wall_time now = loop_wall(service->world->loop);
+    int64_t level = 0;
+
+    for (size_t i = 0; i < service->reclaims.count; i++) {
+        const struct reclaim *reclaim = &service->reclaims.items[i];
+
+        if (reclaim->pool == pool && reclaim->until.ms > now.ms && reclaim->level > level)
+            level = reclaim->level;
+    }
+    require(level >= 0);
+    return level;
+}
+
+json_t *reclaims_describe(const struct service *service)
+{
+    struct wall_time now = loop_wall(service->world->loop);
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < service->reclaims.count; i++)
+        if (service->reclaims.items[i].until.ms > now.ms)
+            json_array_append_new(rows, reclaim_encode(&service->reclaims.items[i]));
+    return rows;
+}
+
+static int load_reclaim(void *context, const char *id, uint64_t rev, const json_t *value,
+                        struct error *err)
+{
+    struct service *service = context;
+    struct reclaim read = { .rev = rev };
+    const char *name;
+
+    if (json_need_text(value, "pool", &name, err) < 0 ||
+        reclaim_decode(&read, id, value, err) < 0) {
+        reclaim_clear(&read);
+        err->kind = ERROR_CORRUPT;
+        return -1;
+    }
+    read.pool = config_pool(service->config, name);
+    if (!read.pool) {
+        log_warn("reclaim_ignored", FIELD_TEXT("reclaim", id),
+                 FIELD_TEXT("text", "its pool is not configured any more"));
+        *array_add(&service->lost_reclaims) = read;
+        return 0;
+    }
+    *array_add(&service->reclaims) = read;
+    return 0;
+}
+
+int reclaims_load(struct service *service, struct error *err)
+{
+    return journal_load(service->world->journal, "reclaim", load_reclaim, service, err);
+}
+
+void reclaims_move_clock(struct service *service, int64_t by_ms, struct journal_batch *batch)
+{
+    for (size_t i = 0; i < service->reclaims.count; i++) {
+        struct reclaim *reclaim = &service->reclaims.items[i];
+        owned(json) json_t *value = NULL;
+
+        require(reclaim->rev > 0);
+        reclaim->until.ms += by_ms;
+        value = reclaim_encode(reclaim);
+        journal_put(batch, "reclaim", reclaim->id, reclaim->rev++, value);
+    }
+}
+
+int orders_store(struct service *service, struct journal_batch *batch,
+                 struct reclaim *const *portions, size_t count, struct error *err)
+{
     require(count > 0);
     for (size_t i = 0; i < count; i++) {
         bool is_ended = portions[i]->ended.ms > 0;
@@ -94,6 +173,9 @@ int orders_store(struct service *service, struct reclaim *const *portions, size_
         owned(json) json_t *story = json_make(
             "{ss ss sO}", "event", is_ended ? "reclaim_ended" : "reclaim", "by",
             is_ended ? portions[i]->ended_by : portions[i]->by, "reclaim", value);
+
+        if (!is_ended && portions[i]->approved_by[0] != '\0')
+            json_object_set_new(story, "approved_by", json_text(portions[i]->approved_by));
 
         journal_put(batch, "reclaim", portions[i]->id, portions[i]->rev, value);
         journal_event(batch, loop_wall(service->world->loop), story);
@@ -172,14 +254,14 @@ json_t *order_describe(const struct service *service, const struct survey *surve
         json_array_append_new(pools, json_make("{ss sI}", "pool", portion->pool->name, "nodes",
                                                (json_int_t)portion->nodes));
     }
-    return json_make("{ss ss ss sI sI sI so ss ss so so so so ss ss}", "id", order->order, "state",
-                     state_of(service, order), "cluster", order->pool->cluster->name,
+    return json_make("{ss ss ss sI sI sI so ss ss ss so so so so ss ss}", "id", order->order,
+                     "state", state_of(service, order), "cluster", order->pool->cluster->name,
                      "wanted_nodes", (json_int_t)order->wanted_nodes, "accepted_nodes",
                      (json_int_t)nodes, "lacking_nodes", (json_int_t)lacking, "pools", pools,
-                     "reason", order->reason, "by", order->by, "created", json_wall(order->created),
-                     "until", json_wall(order->until), "promised", json_wall(order->promised),
-                     "ended", json_wall(order->ended), "ended_by", order->ended_by, "end_reason",
-                     order->end_reason);
+                     "reason", order->reason, "by", order->by, "approved_by", order->approved_by,
+                     "created", json_wall(order->created), "until", json_wall(order->until),
+                     "promised", json_wall(order->promised), "ended", json_wall(order->ended),
+                     "ended_by", order->ended_by, "end_reason", order->end_reason);
 }
 
 static bool is_first_portion(const struct service *service, size_t at)
@@ -259,7 +341,8 @@ json_t *service_end_reclaim(struct service *service, const json_t *request, cons
                   state_of(service, found));
     for (size_t i = 0; i < portions.count; i++)
         mark_ended(service, portions.items[i], by, reason);
-    if (portions.count > 0 && orders_store(service, portions.items, portions.count, err) == 0)
+    if (portions.count > 0 && orders_store(service, journal_batch_new(service->epoch),
+                                           portions.items, portions.count, err) == 0)
         answer = order_describe(service, survey, found);
     array_clear(&portions);
     return answer;

@@ -3,6 +3,7 @@
  *
  * Reclaims: nodes to production at once, against the schedules.  A reclaim is a number of nodes
  * that its pool should have until a time.  It is journaled and ends by itself; plans include it.
+ * Its records are in orders.c.
  */
 #include "base/input/json.h"
 #include "base/log.h"
@@ -13,84 +14,6 @@
 #include <string.h>
 
 enum { RECLAIM_FOR_S = 2 * 3600, RECLAIM_FOR_MAX_S = 7 * 24 * 3600 };
-
-void reclaims_clear(struct service *service)
-{
-    for (size_t i = 0; i < service->reclaims.count; i++)
-        reclaim_clear(&service->reclaims.items[i]);
-    array_clear(&service->reclaims);
-    for (size_t i = 0; i < service->lost_reclaims.count; i++)
-        reclaim_clear(&service->lost_reclaims.items[i]);
-    array_clear(&service->lost_reclaims);
-}
-
-int64_t reclaims_level(const struct service *service, const struct config_pool *pool)
-{
-    struct wall_time now = loop_wall(service->world->loop);
-    int64_t level = 0;
-
-    for (size_t i = 0; i < service->reclaims.count; i++) {
-        const struct reclaim *reclaim = &service->reclaims.items[i];
-
-        if (reclaim->pool == pool && reclaim->until.ms > now.ms && reclaim->level > level)
-            level = reclaim->level;
-    }
-    require(level >= 0);
-    return level;
-}
-
-json_t *reclaims_describe(const struct service *service)
-{
-    struct wall_time now = loop_wall(service->world->loop);
-    json_t *rows = json_array();
-
-    for (size_t i = 0; i < service->reclaims.count; i++)
-        if (service->reclaims.items[i].until.ms > now.ms)
-            json_array_append_new(rows, reclaim_encode(&service->reclaims.items[i]));
-    return rows;
-}
-
-static int load_reclaim(void *context, const char *id, uint64_t rev, const json_t *value,
-                        struct error *err)
-{
-    struct service *service = context;
-    struct reclaim read = { .rev = rev };
-    const char *name;
-
-    if (json_need_text(value, "pool", &name, err) < 0 ||
-        reclaim_decode(&read, id, value, err) < 0) {
-        reclaim_clear(&read);
-        err->kind = ERROR_CORRUPT;
-        return -1;
-    }
-    read.pool = config_pool(service->config, name);
-    if (!read.pool) {
-        log_warn("reclaim_ignored", FIELD_TEXT("reclaim", id),
-                 FIELD_TEXT("text", "its pool is not configured any more"));
-        *array_add(&service->lost_reclaims) = read;
-        return 0;
-    }
-    *array_add(&service->reclaims) = read;
-    return 0;
-}
-
-int reclaims_load(struct service *service, struct error *err)
-{
-    return journal_load(service->world->journal, "reclaim", load_reclaim, service, err);
-}
-
-void reclaims_move_clock(struct service *service, int64_t by_ms, struct journal_batch *batch)
-{
-    for (size_t i = 0; i < service->reclaims.count; i++) {
-        struct reclaim *reclaim = &service->reclaims.items[i];
-        owned(json) json_t *value = NULL;
-
-        require(reclaim->rev > 0);
-        reclaim->until.ms += by_ms;
-        value = reclaim_encode(reclaim);
-        journal_put(batch, "reclaim", reclaim->id, reclaim->rev++, value);
-    }
-}
 
 /* A wish for one pool, as part of a reclaim for its cluster. */
 struct portion {
@@ -247,11 +170,21 @@ static struct wall_time promise_of(const struct service *service,
                              runner_lead_ms(service->runner, cluster, 95));
 }
 
+static int64_t count_nodes(const struct portions *portions)
+{
+    int64_t nodes = 0;
+
+    for (size_t i = 0; i < portions->count; i++)
+        nodes += portions->items[i].nodes;
+    return nodes;
+}
+
 /* One order: a record for each portion, all or none. */
 static int store_order(struct service *service, const struct portions *portions,
                        const struct order_wish *wish, char ret_id[12], struct error *err)
 {
     struct reclaim **records = mem_new_array(portions->count, sizeof *records);
+    struct journal_batch *batch = journal_batch_new(service->epoch);
     size_t first = service->reclaims.count;
     size_t count = 0;
     int result;
@@ -276,15 +209,21 @@ static int store_order(struct service *service, const struct portions *portions,
             .key = mem_copy_chars(wish->key),
             .reason = mem_copy_chars(wish->reason),
             .by = mem_copy_chars(wish->by),
+            .approved_by = mem_copy_chars(wish->approver ?: ""),
             .ended_by = mem_copy_chars(""),
             .end_reason = mem_copy_chars(""),
         };
         count++;
     }
     require(service->reclaims.count == first + count && count > 0);
+    require(!wish->approval == !wish->approver);
     for (size_t i = 0; i < count; i++)
         records[i] = &service->reclaims.items[first + i];
-    result = orders_store(service, records, count, err);
+    if (wish->approval)
+        approve_done(service, wish->approval, wish->approver, batch);
+    else
+        approve_count(service, wish->by, count_nodes(portions), batch);
+    result = orders_store(service, batch, records, count, err);
     while (result < 0 && service->reclaims.count > first)
         reclaim_clear(&service->reclaims.items[--service->reclaims.count]);
     mem_free(records);
@@ -439,8 +378,17 @@ static json_t *reclaim_nodes(struct service *service, const struct order_wish *w
         return NULL;
     }
     offer = price(service, survey, &portions, wish->is_dry_run);
-    if (!wish->is_dry_run && store_order(service, &portions, wish, id, err) < 0)
-        return NULL;
+    if (!wish->is_dry_run) {
+        const struct order_act act = { wish, count_nodes(&portions), describe_portions(&portions),
+                                       json_number_value(json_at(offer, "bill/lost_gpu_hours")) };
+        json_t *waiting = NULL;
+        int may = approve_order(service, &act, &waiting, err);
+
+        if (may <= 0)
+            return waiting;
+        if (store_order(service, &portions, wish, id, err) < 0)
+            return NULL;
+    }
     portions_json = describe_portions(&portions);
     return json_make("{ss sb ss sI sI sO sO so sO sO sO so so sO sb}", "id", id, "is_repeat", 0,
                      "cluster", cluster->name, "wanted_nodes", (json_int_t)wish->nodes,
@@ -458,17 +406,24 @@ static int read_wish(const struct service *service, const json_t *request, struc
 {
     const char *name;
 
+    wish->for_s = RECLAIM_FOR_S;
     if (json_find_bool(request, "is_new", &wish->is_new, err) < 0 ||
         json_find_bool(request, "is_dry_run", &wish->is_dry_run, err) < 0 ||
         json_need_text(request, "cluster", &name, err) < 0 ||
         json_need_int(request, "nodes", &wish->nodes, err) < 0 ||
         reason_read(request, &wish->reason, err) < 0 ||
-        order_read_key(request, &wish->key, err) < 0)
+        order_read_key(request, &wish->key, err) < 0 ||
+        json_find_int(request, "for_s", &wish->for_s, err) < 0)
         return -1;
     wish->cluster = config_cluster(service->config, name);
     if (!wish->cluster || wish->cluster->role != ROLE_PRODUCTION)
         return error_set(err, ERROR_INVALID, "%s is not a production cluster of %s", name,
                          service->config->path);
+    if (wish->nodes < 1 || wish->nodes > 100000 || wish->for_s < 60 ||
+        wish->for_s > RECLAIM_FOR_MAX_S)
+        return error_set(err, ERROR_INVALID,
+                         "nodes must be at least 1, and the time between 1 minute and 7 days");
+    wish->until.ms = order_time(service).ms + wish->for_s * SECOND_MS;
     return 0;
 }
 
@@ -477,18 +432,29 @@ json_t *service_reclaim(struct service *service, const json_t *request, const ch
 {
     struct order_wish wish = { .by = by };
     const struct reclaim *order;
-    int64_t for_s = RECLAIM_FOR_S;
+    const struct approval *waiting;
 
-    if (read_wish(service, request, &wish, err) < 0 ||
-        json_find_int(request, "for_s", &for_s, err) < 0)
+    if (read_wish(service, request, &wish, err) < 0 || order_find(service, &wish, &order, err) < 0)
         return NULL;
-    if (wish.nodes < 1 || wish.nodes > 100000 || for_s < 60 || for_s > RECLAIM_FOR_MAX_S) {
-        error_set(err, ERROR_INVALID,
-                  "nodes must be at least 1, and the time between 1 minute and 7 days");
-        return NULL;
-    }
-    wish.until.ms = order_time(service).ms + for_s * SECOND_MS;
-    if (order_find(service, &wish, &order, err) < 0)
-        return NULL;
-    return order ? repeat(service, order, wish.is_dry_run) : reclaim_nodes(service, &wish, err);
+    if (order)
+        return repeat(service, order, wish.is_dry_run);
+    waiting = wish.is_dry_run
+                  ? NULL
+                  : approvals_like(service, &(struct approval_wish){
+                                                .request = (json_t *)(uintptr_t)request });
+    return waiting ? approve_describe_waiting(&wish, waiting, true)
+                   : reclaim_nodes(service, &wish, err);
+}
+
+int reclaim_approved(struct service *service, struct approval *approval, const char *by,
+                     struct error *err)
+{
+    owned(json) json_t *request = json_incref(approval->request);
+    owned(json) json_t *answer = NULL;
+    struct order_wish wish = { .by = approval->by, .approval = approval, .approver = by };
+
+    if (read_wish(service, request, &wish, err) < 0)
+        return -1;
+    answer = reclaim_nodes(service, &wish, err);
+    return answer ? 0 : -1;
 }

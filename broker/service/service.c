@@ -114,7 +114,8 @@ int service_load_records(struct service *service, struct error *err)
     service->runner->may_drain_context = service;
     if (scaler_load(service->scaler, err) < 0 || quotas_load(service->quotas, err) < 0 ||
         schedules_load(service, err) < 0 || freezes_load(service, err) < 0 ||
-        reclaims_load(service, err) < 0 || bills_load(service, err) < 0 ||
+        reclaims_load(service, err) < 0 || approvals_load(service, err) < 0 ||
+        approve_load(service, err) < 0 || bills_load(service, err) < 0 ||
         unreadable_load(service, err) < 0)
         return error_context(err, "journal");
     return 0;
@@ -148,6 +149,7 @@ struct service *service_new(struct world *world, const struct config *config)
     service->config = config;
     service->book = targets_book_new();
     service->schedule_revs = map_new(mem_free);
+    service->schedule_prints = map_new(mem_free);
     service->named = map_new(NULL);
     service->health = health_new();
     service->course = course_new(config->cluster_count);
@@ -191,6 +193,9 @@ void service_close(struct service *service)
     unreadable_clear(&service->unreadable);
     map_free(service->book);
     map_free(service->schedule_revs);
+    map_free(service->schedule_prints);
+    approvals_clear(service);
+    approve_clear(service);
     map_free(service->named);
     health_free(service->health);
     course_free(service->course);

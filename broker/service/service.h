@@ -152,12 +152,14 @@ typedef void (*service_tried_fn)(void *context, json_t *answer); /* the answer i
 void service_try(struct service *service, json_t *answer, service_tried_fn done, void *context);
 
 /* Puts schedules in force. fingerprint: from service_plan(), refused (ERROR_CONFLICT) when the
-   inputs changed since; NULL: not checked. */
+   inputs changed since; NULL: not checked.  Returns the plan, and is_applied: false when it waits
+   for a second person; `approval` is that row then. */
 json_t *service_apply(struct service *service, const json_t *schedules, const char *fingerprint,
                       const char *by, struct error *err) __attribute__((warn_unused_result));
 
 /* request: {cluster, nodes, reason, for_s, is_dry_run, key, is_new}. The same request while one is
-   under way, or the same key, is the same order: the answer has is_repeat, and nothing is added. */
+   under way, or the same key, is the same order: the answer has is_repeat, and nothing is added.
+   When it waits for a second person, nothing is accepted and the answer has `approval`, its row. */
 json_t *service_reclaim(struct service *service, const json_t *request, const char *by,
                         struct error *err) __attribute__((warn_unused_result));
 
@@ -169,6 +171,18 @@ json_t *service_reclaims(struct service *service, bool all)
    undone.  Returns the order's row; ERROR_NOT_FOUND, or ERROR_CONFLICT when it is over. */
 json_t *service_end_reclaim(struct service *service, const json_t *request, const char *by,
                             struct error *err) __attribute__((warn_unused_result));
+
+/* {approvals: [...]}: the acts that wait for a second person, and with `all` those that have
+   waited: {id, act (apply, reclaim), state (waits, approved, rejected, expired), by, cluster,
+   nodes, lost_gpu_hours, reason, created, ends, decided, decided_by, why, fingerprint, ...}. */
+json_t *service_approvals(struct service *service, bool all)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* request: {id, fingerprint (of the row that was seen)}: what was asked for is done, unless it has
+   grown since, or {id, is_rejected, reason}.  Returns the row, and is_repeat: it was decided so
+   before.  ERROR_DENIED: the same person asked; ERROR_CONFLICT. */
+json_t *service_approve(struct service *service, const json_t *request, const char *by,
+                        struct error *err) __attribute__((warn_unused_result));
 
 /* request: {node (or transfer), until (RFC 3339) or for_s (after its departure), reason}. Answer:
    {transfer, move, node, asked, before, departure (granted), latest, held}. */

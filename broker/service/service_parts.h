@@ -41,7 +41,53 @@ struct reclaim {
                                   older record */
     char *reason;
     char *by;
+    char *approved_by; /* "": it needed no second person */
     uint64_t rev;
+};
+
+/* approvals.c: an act that waits for a second person, or has waited. */
+enum approval_state { APPROVAL_WAITS, APPROVAL_APPROVED, APPROVAL_REJECTED, APPROVAL_EXPIRED };
+struct approval {
+    char id[12];
+    bool is_apply; /* else a reclaim */
+    enum approval_state state;
+    char *by;              /* who asked */
+    char *decided_by;      /* "": it waits */
+    char *reason;          /* of the request; "": an apply has none */
+    char *why;             /* of a rejection, or of the end without a decision */
+    char *cluster;         /* of a reclaim; "" */
+    char *subject;         /* what identifies the schedules of an apply; "" */
+    int64_t nodes;         /* that it moves, as far as that was seen */
+    double lost_gpu_hours; /* likewise */
+    struct wall_time created;
+    struct wall_time ends; /* of the waiting */
+    struct wall_time decided;
+    struct wall_time looked; /* when that was seen */
+    json_t *request;         /* what is done when it is approved; NULL: it waits no more */
+    json_t *seen;            /* more of it that people see */
+    char print[20];          /* identifies all that people see of it */
+    uint64_t rev;
+};
+
+/* approve.c: nodes that one person has moved alone, from the first act of a day on. */
+struct unapproved {
+    char *person;
+    int64_t nodes;
+    struct wall_time since;
+    uint64_t rev;
+};
+
+/* An act that may have to wait, as it is seen now; borrows all. */
+struct approval_wish {
+    bool is_apply;
+    const char *by;
+    const char *reason;
+    const char *cluster;
+    const char *subject;
+    int64_t nodes;
+    double lost_gpu_hours;
+    json_t *request;
+    json_t *seen;
 };
 
 struct service {
@@ -60,9 +106,12 @@ struct service {
     struct map *named;  /* production nodes that the last applied plan named: "POOL/NODE" -> rank,
                            from 1, as uintptr_t */
     uint64_t named_rev; /* of its record; 0: none */
-    struct map *schedule_revs; /* window -> journal revision as uint64_t * */
+    struct map *schedule_revs;   /* window -> journal revision as uint64_t * */
+    struct map *schedule_prints; /* window -> SHA-256 of its text */
     ARRAY(struct reclaim) reclaims;
     ARRAY(struct reclaim) lost_reclaims; /* their pool is not configured: NULL */
+    ARRAY(struct approval) approvals;
+    ARRAY(struct unapproved) unapproved;
     struct losses losses;
     struct unreadable unreadable;
     struct health *health; /* of the last look */
@@ -189,8 +238,11 @@ struct order_wish {
     const char *reason;
     const char *by;
     const char *key;
+    int64_t for_s;
     bool is_new;
     bool is_dry_run;
+    struct approval *approval; /* that `approver` just gave; NULL: there is none */
+    const char *approver;
 };
 /* The present time as it is stored: in whole seconds, rounded down. */
 struct wall_time order_time(const struct service *service);
@@ -207,10 +259,11 @@ int order_find(const struct service *service, const struct order_wish *wish,
 json_t *order_describe(const struct service *service, const struct survey *survey,
                        const struct reclaim *order)
     __attribute__((returns_nonnull, warn_unused_result));
-/* Writes records in one commit and counts their revisions.  The events say who gave the order, or
-   who ended it.  A failure breaks the runner. */
-int orders_store(struct service *service, struct reclaim *const *portions, size_t count,
-                 struct error *err) __attribute__((warn_unused_result));
+/* Writes records in one commit, with what the batch has already, and counts their revisions.  The
+   events say who gave the order, or who ended it.  Takes the batch; a failure breaks the runner. */
+int orders_store(struct service *service, struct journal_batch *batch,
+                 struct reclaim *const *portions, size_t count, struct error *err)
+    __attribute__((warn_unused_result));
 /* Forgets ended orders, with their keys: the oldest over ORDERS_KEPT, and those that have no pool
    any more.  The events keep their story. */
 void orders_trim(struct service *service);
@@ -231,6 +284,78 @@ void reclaims_clear(struct service *service);
    records into the batch, and counts them as stored. */
 void freezes_move_clock(struct service *service, int64_t by_ms, struct journal_batch *batch);
 void reclaims_move_clock(struct service *service, int64_t by_ms, struct journal_batch *batch);
+
+/* approvals.c */
+int approvals_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
+void approvals_clear(struct service *service);
+/* The approval that an apply of these schedules, or a reclaim under this key or like this one,
+   waits for; of an apply also one that was rejected and whose time is not over.  NULL: there is
+   none. */
+struct approval *approvals_like(struct service *service, const struct approval_wish *wish);
+void approvals_move_clock(struct service *service, int64_t by_ms, struct journal_batch *batch);
+/* Ends what has waited too long or was overtaken, and forgets the oldest that wait no more. */
+void approvals_advance(struct service *service);
+void approvals_look(const struct service *service, struct health *health);
+/* Those that wait, and with `all` the others that are kept. */
+json_t *approvals_describe(const struct service *service, bool all);
+json_t *approval_describe(const struct approval *approval)
+    __attribute__((returns_nonnull, warn_unused_result));
+bool approval_waits(const struct service *service, const struct approval *approval);
+struct approval *approvals_find(struct service *service, const char *id);
+/* What is seen of it now takes the place of what was; put it then. */
+void approval_see(struct approval *approval, const struct approval_wish *wish,
+                  struct wall_time now);
+/* Into the batch, as it is now, with an event; counts as stored. */
+void approval_put(struct approval *approval, const char *event, struct wall_time now,
+                  struct journal_batch *batch);
+
+/* approve.c: whether an act of the person that moves so many nodes needs a second person.
+   ERROR_DENIED: it does, and it is not known who the first is. */
+int approve_needs(const struct service *service, const char *by, int64_t nodes, bool *ret_needs,
+                  struct error *err) __attribute__((warn_unused_result));
+/* The person moves so many nodes alone: that counts for the next acts.  Into the act's batch. */
+void approve_count(struct service *service, const char *by, int64_t nodes,
+                   struct journal_batch *batch);
+int approve_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
+void approve_clear(struct service *service);
+void approve_move_clock(struct service *service, int64_t by_ms, struct journal_batch *batch);
+/* Records a request that is to wait; NULL after an error, which breaks the runner. */
+const struct approval *approve_ask(struct service *service, const struct approval_wish *wish,
+                                   struct error *err) __attribute__((warn_unused_result));
+/* An order that could be stored now; `pools` is taken.  1: it may be; 0: it waits for a second
+   person, and *ret_answer says so.  One that was approved must not have grown. */
+struct order_act {
+    const struct order_wish *wish;
+    int64_t nodes;
+    json_t *pools;
+    double lost_gpu_hours;
+};
+int approve_order(struct service *service, const struct order_act *act, json_t **ret_answer,
+                  struct error *err) __attribute__((warn_unused_result));
+/* The answer to a reclaim that waits: nothing is accepted. */
+json_t *approve_describe_waiting(const struct order_wish *wish, const struct approval *approval,
+                                 bool is_repeat) __attribute__((returns_nonnull));
+/* Whether the act still is what was seen, or less of it.  Otherwise the record has the new numbers,
+   and the error is ERROR_CONFLICT: people look again. */
+int approve_check(struct service *service, struct approval *approval,
+                  const struct approval_wish *now, struct error *err)
+    __attribute__((warn_unused_result));
+/* The approved act is done: into its batch. */
+void approve_done(struct service *service, struct approval *approval, const char *by,
+                  struct journal_batch *batch);
+
+/* reclaims.c, schedules.c: do what the approval asks for, in the commit that ends its waiting.  An
+   error leaves it as it was, or ERROR_CONFLICT: with new numbers. */
+int reclaim_approved(struct service *service, struct approval *approval, const char *by,
+                     struct error *err) __attribute__((warn_unused_result));
+int schedules_approved(struct service *service, struct approval *approval, const char *by,
+                       struct error *err) __attribute__((warn_unused_result));
+
+/* schedules.c: the nodes that change their pools at most, in one window, when the book replaces the
+   one in force; ret_changes: [{window, pool, nodes, wanted_nodes}]. */
+int64_t schedules_size(const struct service *service, const struct map *book, json_t **ret_changes);
+/* What identifies the texts in force. */
+void schedules_print(const struct service *service, char out[20]);
 
 /* The nodes that reclaims in force want of the pool; 0: none. */
 int64_t reclaims_level(const struct service *service, const struct config_pool *pool);
@@ -306,7 +431,7 @@ void dry_runs_clear(struct service *service);
 json_t *transfer_describe(const struct service *service, const struct transfer *transfer)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* {freezes, frozen_nodes, reclaims: [...]} that have not ended. */
+/* {freezes, frozen_nodes, reclaims, approvals: [...]} that have not ended. */
 json_t *holds_describe(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 

@@ -18,8 +18,9 @@ json_t *json_wall(struct wall_time wall)
 
 json_t *holds_describe(const struct service *service)
 {
-    return json_make("{so so so}", "freezes", freezes_describe(service, false), "frozen_nodes",
-                     freezes_describe(service, true), "reclaims", reclaims_describe(service));
+    return json_make("{so so so so}", "freezes", freezes_describe(service, false), "frozen_nodes",
+                     freezes_describe(service, true), "reclaims", reclaims_describe(service),
+                     "approvals", approvals_describe(service, false));
 }
 
 /* The blockers of the node's pods, with the time that is left for them. */

@@ -44,9 +44,10 @@ static bool is_one_of(const json_t *event, const char *const *members, const cha
 static bool is_act(const json_t *event)
 {
     static const char *const acts[] = {
-        "schedules_applied", "reclaim",        "reclaim_ended", "freeze",
-        "unfreeze",          "hold",           "host_released", "config_reloaded",
-        "config_refused",    "webhook_tested",
+        "schedules_applied", "reclaim",        "reclaim_ended",  "freeze",
+        "unfreeze",          "hold",           "host_released",  "config_reloaded",
+        "config_refused",    "webhook_tested", "approval_asked", "approved",
+        "approval_rejected",
     };
 
     for (size_t i = 0; i < COUNT_OF(acts); i++)
@@ -59,7 +60,7 @@ static bool is_wanted(const struct event_wish *wish, int64_t since_ms, const jso
 {
     static const char *const nodes[] = { "node", "new_node", "host", NULL };
     static const char *const moves[] = { "move", "transfer", NULL };
-    static const char *const actors[] = { "by", "ended_by", NULL };
+    static const char *const actors[] = { "by", "ended_by", "asked_by", "approved_by", NULL };
     const json_t *event = json_object_get(row, "event");
 
     return json_int_or(row, "at", 0) >= since_ms && (!wish->acts || is_act(event)) &&

@@ -298,6 +298,7 @@ static void look(const struct service *service, const struct survey *survey, str
             text_format("the configuration was read again and is not in force: %s",
                         service->refused));
     add_unknown(service, health);
+    approvals_look(service, health);
     progress_look(service, survey, health);
     if (service->held[0] != '\0')
         add(health, CONDITION_MOVES_HELD, "", NULL, mem_copy_chars(service->held));

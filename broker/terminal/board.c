@@ -147,6 +147,11 @@ void board_overrides(const json_t *answer, struct text *out)
                  json_text_or(row, "pool", "-"), json_int_or(row, "level_nodes", 0),
                  json_text_or(row, "until", "-"), json_text_or(row, "by", "-"),
                  json_text_or(row, "reason", "-"));
+    json_array_foreach(json_at(answer, "overrides/approvals"), i, row)
+        text_add(out, "APPROVAL        %s (%s of %" PRId64 " nodes) waits until %s; asked by %s\n",
+                 json_text_or(row, "id", "-"), json_text_or(row, "act", "-"),
+                 json_int_or(row, "nodes", 0), json_text_or(row, "ends", "-"),
+                 json_text_or(row, "by", "-"));
     json_array_foreach(json_at(answer, "overrides/quotas"), i, row)
         text_add(out, "HELD            %s gives no node: %s\n", json_text_or(row, "cluster", "-"),
                  json_text_or(row, "text", "-"));

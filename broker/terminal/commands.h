@@ -21,6 +21,7 @@
     COMMAND(plan, "", 0, 0, COMMAND_READS)                           \
     COMMAND(apply, "[PLAN]", 0, 1, COMMAND_WRITES)                   \
     COMMAND(reclaim, "[list | end ID]", 0, 2, COMMAND_WRITES)        \
+    COMMAND(approve, "[list | ID]", 0, 1, COMMAND_WRITES)            \
     COMMAND(freeze, "", 0, 0, COMMAND_WRITES)                        \
     COMMAND(unfreeze, "", 0, 0, COMMAND_WRITES)                      \
     COMMAND(abort, "{TRANSFER | MOVE | NODE}", 1, 1, COMMAND_WRITES) \

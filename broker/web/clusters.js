@@ -84,7 +84,7 @@ const overrides = new List(
     button.hidden = !row.isAllowed;
   });
 
-const title = make("h3", null, "Freezes and reclaims in force");
+const title = make("h3", null, "Freezes, reclaims and approvals");
 const freezeAll = make("button", { type: "button", onclick: () => openFreeze("") }, "Freeze all clusters");
 
 export function setUpClusters() {
@@ -102,6 +102,9 @@ export function showClusters(status, reclaims) {
     ...[...status.overrides.freezes, ...status.overrides.frozen_nodes].map((row) => override(
       `${freezeOf(row)}: frozen until ${when(row.until)} by ${row.by}: ${row.reason}`,
       `Unfreeze ${freezeOf(row)}`, mayFreeze(), () => openUnfreeze(row, freezeOf(row)))),
+    ...status.overrides.approvals.map((row) => override(
+      `${row.act === "apply" ? "An apply" : `A reclaim for ${row.cluster}`} (${row.nodes} nodes, asked by ${row.by}) waits until ${when(row.ends)} for a second person: sluice approve ${row.id}`,
+      row.id, false, () => {})),
     ...reclaims.map((row) => override(
       `Reclaim ${row.id} for ${row.cluster}: ${row.accepted_nodes} of ${row.wanted_nodes} nodes until ${when(row.until)} by ${row.by}: ${row.reason}`,
       `End ${row.id}`, mayReclaim(), () => openEndReclaim(row))),

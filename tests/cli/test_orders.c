@@ -218,6 +218,7 @@ static void add_portion(struct rehearsal *rehearsal)
         .key = mem_copy_chars(""),
         .reason = mem_copy_chars(last->reason),
         .by = mem_copy_chars(last->by),
+        .approved_by = mem_copy_chars(last->approved_by),
         .ended_by = mem_copy_chars(last->ended_by),
         .end_reason = mem_copy_chars(last->end_reason),
     };
@@ -225,7 +226,8 @@ static void add_portion(struct rehearsal *rehearsal)
     struct error err = { 0 };
 
     *portions[0] = portion;
-    assert_int_equal(orders_store(service, portions, 1, &err), 0);
+    assert_int_equal(orders_store(service, journal_batch_new(service->epoch), portions, 1, &err),
+                     0);
 }
 
 /* Of those that are over as many stay as of transfers, each with all its portions; a live one

@@ -172,6 +172,8 @@ static void exit_codes_say_what_happened(void **state)
     expect(1, "freeze --until 2020-01-01T00:00:00Z --reason x", "has passed");
     expect(1, "unfreeze", "there is no freeze of all");
     expect(0, "reclaim list", "No reclaim is under way.");
+    expect(0, "approve", "Nothing waits for a second person.");
+    expect(1, "approve a-none", "there is no approval a-none");
     expect(64, "reclaim end", "expected nothing, list, or: end ID");
     expect(64, "reclaim end r-none", "--reason is required");
     expect(1, "reclaim end r-none --reason x", "there is no reclaim r-none");

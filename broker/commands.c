@@ -5,12 +5,15 @@
  */
 #include "broker/terminal/commands.h"
 
+#include "broker/terminal/colors.h"
+
 const struct command_option sluice_common_options[] = {
     { "config", 'c', "FILE",
       "the configuration (default: $SLUICE_CONFIG, ./sluice.yaml upward, "
       "/etc/sluice/config.yaml)",
       false },
     { "output", 'o', "table|json|yaml", "the form of the answer (default table)", false },
+    COLOR_OPTION,
     { 0 },
 };
 

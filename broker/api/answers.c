@@ -71,6 +71,14 @@ void answers_follow(struct answers *answers, uint64_t revision)
     answers->revision = revision;
 }
 
+char *answers_print(const json_t *json)
+{
+    owned(json) json_t *stamped = json_copy((json_t *)(uintptr_t)json);
+
+    json_object_set_new(stamped, "api_version", json_text(ANSWERS_API_VERSION));
+    return json_print(stamped);
+}
+
 static char *print(enum answer_form form, const json_t *json)
 {
     owned(text) struct text *calendar = NULL;
@@ -87,7 +95,7 @@ static char *print(enum answer_form form, const json_t *json)
     case ANSWER_JSON:
         break;
     }
-    return json_print(json);
+    return answers_print(json);
 }
 
 static const char *content_type(enum answer_form form)

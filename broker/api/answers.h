@@ -18,6 +18,13 @@
 
 struct answers;
 
+/* Of all JSON that the service and the commands answer.  Members are added within a version; when
+   one goes, or means something else, there is another version. */
+#define ANSWERS_API_VERSION "v1"
+
+/* The object with its api_version, as text that the caller frees with mem_free(). */
+char *answers_print(const json_t *json) __attribute__((returns_nonnull, warn_unused_result));
+
 enum answer_form { ANSWER_JSON, ANSWER_METRICS, ANSWER_METRICS_OPEN, ANSWER_CALENDAR };
 
 enum { ANSWERS_KEPT_MS = 500, ANSWERS_MOST = 16 };

@@ -97,7 +97,7 @@ static void answer_error(struct http_call *call, const struct error *err)
 
     if (wait_ms > 0)
         json_object_set_new(why, "retry_after_ms", json_integer(wait_ms));
-    text = json_print(body);
+    text = answers_print(body);
     require(status_of_error(err) >= 400);
     http_call_answer(call, &(struct http_reply){ .status = status_of_error(err),
                                                  .headers = headers,
@@ -237,6 +237,7 @@ static json_t *run_route(const struct api *api, const struct route *route, struc
                          struct http_call *call, struct error *err)
 {
     owned(json) json_t *body = read_body(call, err);
+    json_t *answer;
 
     if (!body)
         return NULL;
@@ -248,7 +249,10 @@ static json_t *run_route(const struct api *api, const struct route *route, struc
     if (is_act(route))
         log_info("request", FIELD_TEXT("path", route->path), FIELD_TEXT("by", ask->by));
     require(ask->service && ask->body && ask->by);
-    return route->answer(ask, err);
+    answer = route->answer(ask, err);
+    if (answer)
+        json_object_set_new(answer, "time_zone", json_text(service_time_zone(api->service)));
+    return answer;
 }
 
 static void answer_well(void *context, json_t *answer)

@@ -23,19 +23,19 @@ const struct command_option resume_options[] = {
     { 0 },
 };
 
-static void print_abort(const json_t *answer)
+static void print_abort(const json_t *answer, struct text *out)
 {
     const json_t *row;
     size_t i;
 
     json_array_foreach(json_object_get(answer, "goes_back"), i, row)
-        printf("%s  stays in %s until %s; transfer %s goes back\n", json_text_or(row, "node", "-"),
-               json_text_or(row, "cluster", "-"), json_text_or(answer, "until", "-"),
-               json_text_or(row, "transfer", "-"));
+        text_add(out, "%s  stays in %s until %s; transfer %s goes back\n",
+                 json_text_or(row, "node", "-"), json_text_or(row, "cluster", "-"),
+                 json_text_or(answer, "until", "-"), json_text_or(row, "transfer", "-"));
     json_array_foreach(json_object_get(answer, "goes_on"), i, row)
-        printf("%s  goes on: transfer %s is at %s, and its machine cannot come back\n",
-               json_text_or(row, "node", "-"), json_text_or(row, "transfer", "-"),
-               json_text_or(row, "step", "-"));
+        text_add(out, "%s  goes on: transfer %s is at %s, and its machine cannot come back\n",
+                 json_text_or(row, "node", "-"), json_text_or(row, "transfer", "-"),
+                 json_text_or(row, "step", "-"));
 }
 
 int cmd_abort(struct command_call *call)
@@ -58,18 +58,18 @@ int cmd_abort(struct command_call *call)
     answer = client_ask(config, HTTP_POST, "/v1/abort", request, &err);
     if (!answer)
         return client_fail(call, &err);
-    client_show(call, answer, print_abort);
+    client_tell(call, answer, print_abort);
     return json_array_size(json_object_get(answer, "goes_on")) > 0 ? EXIT_PARTIAL : EXIT_DONE;
 }
 
-static void print_resume(const json_t *answer)
+static void print_resume(const json_t *answer, struct text *out)
 {
     const json_t *row;
     size_t i;
 
     json_array_foreach(json_object_get(answer, "nodes"), i, row)
-        printf("%s  of %s is not frozen any more\n", json_text_or(row, "node", "-"),
-               json_text_or(row, "cluster", "-"));
+        text_add(out, "%s  of %s is not frozen any more\n", json_text_or(row, "node", "-"),
+                 json_text_or(row, "cluster", "-"));
 }
 
 int cmd_resume(struct command_call *call)
@@ -85,6 +85,6 @@ int cmd_resume(struct command_call *call)
     answer = client_ask(config, HTTP_POST, "/v1/resume", request, &err);
     if (!answer)
         return client_fail(call, &err);
-    client_show(call, answer, print_resume);
+    client_tell(call, answer, print_resume);
     return EXIT_DONE;
 }

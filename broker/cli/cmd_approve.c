@@ -32,11 +32,16 @@ static const char *subject(const json_t *row)
                                                              : json_text_or(row, "cluster", "-");
 }
 
+static const struct wide_column wide[] = {
+    { "CREATED", "created" },       { "LOOKED", "looked" },           { "DECIDED", "decided" },
+    { "DECIDED BY", "decided_by" }, { "FINGERPRINT", "fingerprint" }, { 0 },
+};
+
 static void print_list(const struct command_call *call, const json_t *answer)
 {
     static const char *const titles[] = { "ID", "ACT",  "FOR",   ">NODES", ">LOST GPU-H",
                                           "BY", "ENDS", "STATE", "REASON", NULL };
-    owned(table) struct table *table = table_new(titles);
+    owned(table) struct table *table = forms_table(forms_is_wide(call), titles, wide);
     owned(text) struct text *out = text_new(ANSWER_LIMIT);
     const json_t *row;
     size_t i;
@@ -56,6 +61,7 @@ static void print_list(const struct command_call *call, const json_t *answer)
         table_cell(table, "%s", json_text_or(row, "by", "-"));
         table_cell(table, "%s", json_text_or(row, "ends", "-"));
         table_cell(table, "%s", json_text_or(row, "state", "-"));
+        forms_wide_cells(forms_is_wide(call), table, row, wide);
         table_cell(table, "%s", why[0] != '\0' ? why : json_text_or(row, "reason", "-"));
     }
     table_print(table, out);
@@ -94,17 +100,17 @@ static char *describe(const json_t *row)
     return text_take(steal(&out));
 }
 
-static void print_decision(const json_t *row)
+static void print_decision(const json_t *row, struct text *out)
 {
     bool is_repeat = json_bool_or(row, "is_repeat", false);
     const char *state = json_text_or(row, "state", "-");
 
-    printf("%s %s %s by %s at %s%s\n", json_text_or(row, "id", "-"),
-           is_repeat ? "was already" : "is", state, json_text_or(row, "decided_by", "-"),
-           json_text_or(row, "decided", "-"),
-           is_repeat                       ? "; nothing was done again"
-           : text_equal(state, "approved") ? "; it is carried out now"
-                                           : "; nothing was done");
+    text_add(out, "%s %s %s by %s at %s%s\n", json_text_or(row, "id", "-"),
+             is_repeat ? "was already" : "is", state, json_text_or(row, "decided_by", "-"),
+             json_text_or(row, "decided", "-"),
+             is_repeat                       ? "; nothing was done again"
+             : text_equal(state, "approved") ? "; it is carried out now"
+                                             : "; nothing was done");
 }
 
 static json_t *find_row(const struct config *config, const char *id, struct error *err)
@@ -157,7 +163,7 @@ static int decide(struct command_call *call, const struct config *config)
         answer = client_ask(config, HTTP_POST, "/v1/approve", request, &err);
     if (!answer)
         return client_fail(call, &err);
-    client_show(call, answer, print_decision);
+    client_tell(call, answer, print_decision);
     return EXIT_DONE;
 }
 

@@ -73,7 +73,7 @@ static json_t *read_settings(const struct config *config, const char *wanted)
 static void print_settings(const struct command_call *call, const json_t *rows)
 {
     static const char *const with_origin[] = { "ORIGIN", "KEY", "VALUE", NULL };
-    bool has_origin = call_flag(call, "origin");
+    bool has_origin = call_flag(call, "origin") || forms_is_wide(call);
     owned(table) struct table *table = table_new(has_origin ? with_origin : with_origin + 1);
     owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
     const json_t *row;

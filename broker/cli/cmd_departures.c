@@ -13,6 +13,7 @@
 #include "broker/terminal/commands.h"
 #include "broker/terminal/departure_forms.h"
 #include "broker/terminal/forms.h"
+#include "broker/terminal/output.h"
 #include "broker/terminal/table.h"
 
 #include <inttypes.h>
@@ -22,8 +23,9 @@ const struct command_option departures_options[] = {
     { "until", 0, "DURATION", "how far ahead (default 24h, at most 7d)", false },
     { "node", 0, "NODE", "only this node; an error when no cluster has it", false },
     { "namespace", 'n', "NAME", "only nodes on which a job of this namespace runs", false },
-    { "output", 'o', "table|json|yaml|csv|name|ical",
-      "the form of the answer (default table); name: a node on each line", false },
+    { "output", 'o', "table|wide|json|yaml|csv|name|ical",
+      "the form of the answer (default table); wide: more columns; name: a node on each line",
+      false },
     { "no-headers", 0, NULL, "leave out the first line of a table or of CSV", false },
     CLIENT_OPTIONS,
     { 0 },
@@ -57,30 +59,13 @@ static void keep_asked(const struct command_call *call, json_t *answer)
     }
 }
 
-static void add_local(struct table *table, const struct config *config, const json_t *row)
-{
-    struct wall_time leaves = { 0 };
-    struct error err;
-    struct local_time local;
+static const struct wide_column wide[] = { { "POOL", "pool" }, { "DUE", "due" }, { 0 } };
 
-    if (wall_parse(json_text_or(row, "leaves", ""), false, &leaves, &err) < 0) {
-        table_cell(table, "-");
-        return;
-    }
-    if (!config->windows) { /* no file says which zone is ours */
-        table_cell(table, "%s", json_text_or(row, "leaves", ""));
-        return;
-    }
-    local = time_zone_local(config->windows->zone, leaves);
-    table_cell(table, "%04d-%02d-%02d %02d:%02d", local.date.year, local.date.month, local.date.day,
-               local.minute_of_day / 60, local.minute_of_day % 60);
-}
-
-static void print_table(const struct config *config, const json_t *answer, struct text *out)
+static void print_table(bool is_wide, const json_t *answer, struct text *out)
 {
     static const char *const titles[] = { "LEAVES", "NODE",  "CLUSTER", "TO",   "SURE",
                                           "WINDOW", ">GPUS", "HELD BY", "JOBS", NULL };
-    owned(table) struct table *table = table_new(titles);
+    owned(table) struct table *table = forms_table(is_wide, titles, wide);
     int64_t unnamed = json_int_or(answer, "unnamed_nodes", 0);
     const json_t *row;
     size_t i;
@@ -90,7 +75,7 @@ static void print_table(const struct config *config, const json_t *answer, struc
         const char *window = json_text_or(row, "window", "");
         const char *held = json_text_or(row, "held", "");
 
-        add_local(table, config, row);
+        table_cell(table, "%s", json_text_or(row, "leaves", "-"));
         table_cell(table, "%s", json_text_or(row, "node", "-"));
         table_cell(table, "%s", json_text_or(row, "cluster", "-"));
         table_cell(table, "%s", json_text_or(row, "to", "-"));
@@ -98,6 +83,7 @@ static void print_table(const struct config *config, const json_t *answer, struc
         table_cell(table, "%s", window[0] ? window : "-");
         table_cell(table, "%" PRId64, departure_gpus(row));
         table_cell(table, "%s", held[0] ? held : "-");
+        forms_wide_cells(is_wide, table, row, wide);
         table_cell(table, "%s", jobs[0] ? jobs : "-");
     }
     if (json_array_size(json_object_get(answer, "departures")) > 0)
@@ -110,12 +96,15 @@ static void print_table(const struct config *config, const json_t *answer, struc
 }
 
 /* The pools whose departures cannot be planned now. */
-static void print_unknown(const json_t *answer, FILE *file)
+static void print_unknown(const struct command_call *call, const json_t *answer, bool is_table)
 {
     owned(text) struct text *lines = text_new(TEXT_UNBOUNDED);
 
     board_unknown(answer, lines);
-    fputs(lines->chars, file);
+    if (is_table)
+        output_print(call, lines->chars);
+    else
+        fputs(lines->chars, stderr);
 }
 
 /* The service says whether it knows the node: an empty board for an unknown node would read as "it
@@ -137,6 +126,7 @@ static const struct answer_rows rows = { "departures", "node" };
 int cmd_departures(struct command_call *call)
 {
     const char *form = call_text_or(call, "output", "table");
+    bool is_table = text_equal(form, "table") || forms_is_wide(call);
     int code = EXIT_DONE;
     int64_t ahead_ms = DAY_MS;
     struct error err = { 0 };
@@ -161,11 +151,11 @@ int cmd_departures(struct command_call *call)
     else if (text_equal(form, "ical"))
         departures_ical(answer, out);
     else
-        print_table(config, answer, out);
-    if (text_equal(form, "table"))
+        print_table(forms_is_wide(call), answer, out);
+    if (is_table)
         forms_print_table(call, out);
     else
         fputs(out->chars, stdout);
-    print_unknown(answer, text_equal(form, "table") ? stdout : stderr);
+    print_unknown(call, answer, is_table);
     return EXIT_DONE;
 }

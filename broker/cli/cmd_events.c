@@ -9,6 +9,7 @@
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
 #include "broker/terminal/forms.h"
+#include "broker/terminal/output.h"
 #include "broker/terminal/table.h"
 #include "broker/terminal/watch.h"
 
@@ -150,7 +151,7 @@ int cmd_events(struct command_call *call)
         return code;
     if (!forms_print(call, answer, &rows)) {
         draw(answer, false, out);
-        fputs(out->chars, stdout);
+        output_print(call, out->chars);
     }
     print_cut(answer);
     return EXIT_DONE;

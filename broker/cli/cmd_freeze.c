@@ -6,6 +6,7 @@
 #include "base/input/json.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
+#include "broker/terminal/output.h"
 
 #include <stdio.h>
 
@@ -26,17 +27,20 @@ const struct command_option unfreeze_options[] = {
     { 0 },
 };
 
-static void print_freeze(const json_t *answer, bool is_frozen)
+static void print_freeze(const struct command_call *call, const json_t *answer, bool is_frozen)
 {
     const char *cluster = json_text_or(answer, "cluster", "");
     const char *node = json_text_or(answer, "node", "");
+    owned(text) struct text *out = text_new(1 << 16);
 
-    printf("%s", cluster[0] != '\0' ? cluster : "all clusters");
-    printf(node[0] != '\0' ? ", node %s: " : ": ", node);
+    text_add(out, "%s", cluster[0] != '\0' ? cluster : "all clusters");
+    if (node[0] != '\0')
+        text_add(out, ", node %s", node);
     if (is_frozen)
-        printf("frozen until %s\n", json_text_or(answer, "until", "-"));
+        text_add(out, ": frozen until %s\n", json_text_or(answer, "until", "-"));
     else
-        printf("the freeze is over\n");
+        text_add(out, ": the freeze is over\n");
+    output_print(call, out->chars);
 }
 
 static int send(const struct command_call *call, const struct config *config, const char *path,
@@ -50,7 +54,7 @@ static int send(const struct command_call *call, const struct config *config, co
     if (client_wants_json(call))
         client_print_json(call, answer);
     else
-        print_freeze(answer, text_equal(path, "/v1/freeze"));
+        print_freeze(call, answer, text_equal(path, "/v1/freeze"));
     return EXIT_DONE;
 }
 

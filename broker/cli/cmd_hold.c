@@ -19,16 +19,16 @@ const struct command_option hold_options[] = {
     { 0 },
 };
 
-static void print_hold(const json_t *answer)
+static void print_hold(const json_t *answer, struct text *out)
 {
     const char *asked = json_text_or(answer, "asked", "");
     const char *departure = json_text_or(answer, "departure", "-");
 
-    printf("%s leaves at %s, not at %s", json_text_or(answer, "node", "-"), departure,
-           json_text_or(answer, "before", "-"));
+    text_add(out, "%s leaves at %s, not at %s", json_text_or(answer, "node", "-"), departure,
+             json_text_or(answer, "before", "-"));
     if (!text_equal(asked, departure))
-        printf("; asked for was %s", asked);
-    printf("\n");
+        text_add(out, "; asked for was %s", asked);
+    text_add(out, "\n");
 }
 
 int cmd_hold(struct command_call *call)
@@ -58,6 +58,6 @@ int cmd_hold(struct command_call *call)
     answer = client_ask(config, HTTP_POST, "/v1/hold", request, &err);
     if (!answer)
         return client_fail(call, &err);
-    client_show(call, answer, print_hold);
+    client_tell(call, answer, print_hold);
     return EXIT_DONE;
 }

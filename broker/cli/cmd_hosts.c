@@ -18,10 +18,12 @@ const struct command_option hosts_options[] = {
     { 0 },
 };
 
+static const struct wide_column wide[] = { { "MACHINE", "machine" }, { 0 } };
+
 static void print_hosts(const struct command_call *call, const json_t *answer)
 {
     static const char *const titles[] = { "HOST", "PROVIDER", "POOL", "UNTIL", "WHY", NULL };
-    owned(table) struct table *table = table_new(titles);
+    owned(table) struct table *table = forms_table(forms_is_wide(call), titles, wide);
     owned(text) struct text *out = text_new(8 << 20);
     const json_t *row;
     size_t i;
@@ -35,16 +37,17 @@ static void print_hosts(const struct command_call *call, const json_t *answer)
         table_cell(table, "%s", json_text_or(row, "provider", "-"));
         table_cell(table, "%s", json_text_or(row, "pool", "-"));
         table_cell(table, "%s", json_text_or(row, "until", "-"));
+        forms_wide_cells(forms_is_wide(call), table, row, wide);
         table_cell(table, "%s", json_text_or(row, "text", "-"));
     }
     table_print(table, out);
     forms_print_table(call, out);
 }
 
-static void print_released(const json_t *row)
+static void print_released(const json_t *row, struct text *out)
 {
-    printf("host %s is used again; its quarantine was to end at %s\n",
-           json_text_or(row, "host", "-"), json_text_or(row, "until", "-"));
+    text_add(out, "host %s is used again; its quarantine was to end at %s\n",
+             json_text_or(row, "host", "-"), json_text_or(row, "until", "-"));
 }
 
 int cmd_hosts(struct command_call *call)
@@ -71,7 +74,7 @@ int cmd_hosts(struct command_call *call)
     if (!answer)
         return client_fail(call, &err);
     if (verb)
-        client_show(call, answer, print_released);
+        client_tell(call, answer, print_released);
     else if (!forms_print(call, answer, &(struct answer_rows){ "hosts", "host" }))
         print_hosts(call, answer);
     return EXIT_DONE;

@@ -12,6 +12,7 @@
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
 #include "broker/terminal/leavers.h"
+#include "broker/terminal/output.h"
 #include "broker/terminal/table.h"
 
 #include <inttypes.h>
@@ -113,14 +114,14 @@ static void print_plan(const json_t *plan, struct text *out)
 }
 
 /* The plan on standard output, and what it rests on uncertainly on standard error. */
-static void show_plan(const json_t *plan)
+static void show_plan(const struct command_call *call, const json_t *plan)
 {
     owned(text) struct text *out = text_new(PLAN_LIMIT);
     owned(text) struct text *warnings = text_new(PLAN_LIMIT);
 
     print_plan(plan, out);
     board_warnings(plan, warnings);
-    fputs(out->chars, stdout);
+    output_print(call, out->chars);
     fputs(warnings->chars, stderr);
 }
 
@@ -175,7 +176,7 @@ int cmd_plan(struct command_call *call)
     if (client_wants_json(call))
         client_print_json(call, plan);
     else
-        show_plan(plan);
+        show_plan(call, plan);
     return call_flag(call, "exit-code") && print_changes(plan, changes) > 0 ? EXIT_DIFFERENT
                                                                             : EXIT_DONE;
 }
@@ -208,17 +209,18 @@ static json_t *read_request(const struct command_call *call, const struct config
 }
 
 /* Whether it is in force, or waits for a second person. */
-static void print_applied(const json_t *plan, size_t schedules)
+static void print_applied(const json_t *plan, size_t schedules, struct text *out)
 {
     const char *id = json_text_or(plan, "approval/id", "-");
 
     if (json_bool_or(plan, "is_applied", true))
-        printf("Applied: %zu schedules are in force.\n", schedules);
+        text_add(out, "Applied: %zu schedules are in force.\n", schedules);
     else
-        printf("Not applied: %" PRId64 " nodes would change their pools. %s waits for a second "
-               "person until %s.\nThat person looks at it with: sluice approve %s\n",
-               json_int_or(plan, "approval/nodes", 0), id, json_text_or(plan, "approval/ends", "-"),
-               id);
+        text_add(out,
+                 "Not applied: %" PRId64 " nodes would change their pools. %s waits for a second "
+                 "person until %s.\nThat person looks at it with: sluice approve %s\n",
+                 json_int_or(plan, "approval/nodes", 0), id,
+                 json_text_or(plan, "approval/ends", "-"), id);
 }
 
 int cmd_apply(struct command_call *call)
@@ -228,6 +230,7 @@ int cmd_apply(struct command_call *call)
     owned(config) struct config *config = client_service(call, &code);
     owned(json) json_t *request = NULL;
     owned(json) json_t *plan = NULL;
+    owned(text) struct text *out = text_new(PLAN_LIMIT);
 
     if (!config)
         return code;
@@ -238,8 +241,9 @@ int cmd_apply(struct command_call *call)
     if (client_wants_json(call)) {
         client_print_json(call, plan);
     } else {
-        show_plan(plan);
-        print_applied(plan, json_object_size(json_object_get(request, "schedules")));
+        show_plan(call, plan);
+        print_applied(plan, json_object_size(json_object_get(request, "schedules")), out);
+        output_print(call, out->chars);
     }
     return json_bool_or(plan, "is_applied", true) ? EXIT_DONE : EXIT_REFUSED;
 }

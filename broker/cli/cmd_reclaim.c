@@ -13,6 +13,7 @@
 #include "broker/terminal/commands.h"
 #include "broker/terminal/forms.h"
 #include "broker/terminal/leavers.h"
+#include "broker/terminal/output.h"
 #include "broker/terminal/table.h"
 
 #include <inttypes.h>
@@ -202,11 +203,16 @@ static json_t *ask(const struct config *config, const struct command_call *call,
     return answer;
 }
 
+static const struct wide_column wide[] = {
+    { ">WANTED", "wanted_nodes" },    { "CREATED", "created" },   { "PROMISED", "promised" },
+    { "APPROVED BY", "approved_by" }, { "ENDED BY", "ended_by" }, { 0 },
+};
+
 static void print_orders(const struct command_call *call, const json_t *answer)
 {
     static const char *const titles[] = { "ID",    "CLUSTER", ">NODES", ">LACK", "STATE",
                                           "UNTIL", "BY",      "REASON", NULL };
-    owned(table) struct table *table = table_new(titles);
+    owned(table) struct table *table = forms_table(forms_is_wide(call), titles, wide);
     owned(text) struct text *out = text_new(ANSWER_LIMIT);
     const json_t *row;
     size_t i;
@@ -223,16 +229,18 @@ static void print_orders(const struct command_call *call, const json_t *answer)
         table_cell(table, "%s", json_text_or(row, "state", "-"));
         table_cell(table, "%s", json_text_or(row, "until", "-"));
         table_cell(table, "%s", json_text_or(row, "by", "-"));
+        forms_wide_cells(forms_is_wide(call), table, row, wide);
         table_cell(table, "%s", json_text_or(row, "reason", "-"));
     }
     table_print(table, out);
     forms_print_table(call, out);
 }
 
-static void print_ended(const json_t *row)
+static void print_ended(const json_t *row, struct text *out)
 {
-    printf("reclaim %s is ended: %s is held at no number by it; what can be undone goes back\n",
-           json_text_or(row, "id", "-"), json_text_or(row, "cluster", "-"));
+    text_add(out,
+             "reclaim %s is ended: %s is held at no number by it; what can be undone goes back\n",
+             json_text_or(row, "id", "-"), json_text_or(row, "cluster", "-"));
 }
 
 static int list_orders(struct command_call *call, const struct config *config)
@@ -258,8 +266,15 @@ static int end_order(struct command_call *call, const struct config *config)
 
     if (!answer)
         return client_fail(call, &err);
-    client_show(call, answer, print_ended);
+    client_tell(call, answer, print_ended);
     return EXIT_DONE;
+}
+
+static void print_order(const struct command_call *call, const char *head, const char *text)
+{
+    owned(chars) char *whole = text_format("%s%s", head, text);
+
+    output_print(call, whole);
 }
 
 static int give_order(struct command_call *call, const struct config *config)
@@ -289,11 +304,11 @@ static int give_order(struct command_call *call, const struct config *config)
     if (client_wants_json(call))
         client_print_json(call, answer);
     else
-        printf("%s%s",
-               is_repeat(answer) || waits   ? ""
-               : call_flag(call, "dry-run") ? "Would take "
-                                            : "Accepted: ",
-               text);
+        print_order(call,
+                    is_repeat(answer) || waits   ? ""
+                    : call_flag(call, "dry-run") ? "Would take "
+                                                 : "Accepted: ",
+                    text);
     if (waits)
         return EXIT_REFUSED;
     return json_int_or(answer, "accepted_nodes", 0) < nodes ? EXIT_PARTIAL : EXIT_DONE;

@@ -20,7 +20,7 @@ const struct command_option reload_options[] = {
     { 0 },
 };
 
-static void print_changes(const json_t *answer)
+static void print_changes(const json_t *answer, struct text *out)
 {
     const json_t *changes = json_object_get(answer, "changes");
     const json_t *row;
@@ -33,26 +33,26 @@ static void print_changes(const json_t *answer)
         const char *change = json_text_or(row, "change", "");
 
         if (text_equal(change, "added"))
-            printf("  + %s: %s\n", key, after);
+            text_add(out, "  + %s: %s\n", key, after);
         else if (text_equal(change, "removed"))
-            printf("  - %s: %s\n", key, before);
+            text_add(out, "  - %s: %s\n", key, before);
         else
-            printf("  ~ %s: %s -> %s\n", key, before, after);
+            text_add(out, "  ~ %s: %s -> %s\n", key, before, after);
     }
     if (json_array_size(changes) == 0)
-        printf("No setting of %s has changed.\n", json_text_or(answer, "config", "-"));
+        text_add(out, "No setting of %s has changed.\n", json_text_or(answer, "config", "-"));
 }
 
-static void print_check(const json_t *answer)
+static void print_check(const json_t *answer, struct text *out)
 {
-    print_changes(answer);
-    printf("The service would take it.  Nothing was changed.\n");
+    print_changes(answer, out);
+    text_add(out, "The service would take it.  Nothing was changed.\n");
 }
 
-static void print_done(const json_t *answer)
+static void print_done(const json_t *answer, struct text *out)
 {
-    print_changes(answer);
-    printf("%s is in force.\n", json_text_or(answer, "config", "-"));
+    print_changes(answer, out);
+    text_add(out, "%s is in force.\n", json_text_or(answer, "config", "-"));
 }
 
 /* The service begins again with the configuration, so it cannot be asked for a moment.  NULL: it
@@ -95,7 +95,7 @@ int cmd_reload(struct command_call *call)
     if (!answer)
         return client_fail(call, &err);
     if (is_check) {
-        client_show(call, answer, print_check);
+        client_tell(call, answer, print_check);
         return EXIT_DONE;
     }
     state = await(config, answer, &err);
@@ -106,6 +106,6 @@ int cmd_reload(struct command_call *call)
                   json_text_or(state, "refused", ""));
         return client_fail(call, &err);
     }
-    client_show(call, answer, print_done);
+    client_tell(call, answer, print_done);
     return EXIT_DONE;
 }

@@ -7,6 +7,8 @@
 #include "broker/terminal/board.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
+#include "broker/terminal/forms.h"
+#include "broker/terminal/output.h"
 #include "broker/terminal/watch.h"
 
 #include <inttypes.h>
@@ -20,6 +22,8 @@ const struct command_option status_options[] = {
       "exit with 2 if a condition is a warning or critical; nagios: one line and the codes of a "
       "monitoring plugin",
       false },
+    { "output", 'o', "table|wide|json|yaml",
+      "the form of the answer (default table); wide: also the pools", false },
     CLIENT_OPTIONS,
     { 0 },
 };
@@ -67,7 +71,7 @@ static void draw(const json_t *status, bool is_open, struct text *out)
     board_status(status, out);
     text_add(out, "\n");
     if (is_open)
-        board_transfers(status, SIZE_MAX, out);
+        board_transfers(status, SIZE_MAX, false, out);
     else
         board_groups(status, out);
 }
@@ -81,11 +85,13 @@ static bool show(const struct command_call *call, const json_t *status)
         return true;
     }
     board_status(status, board);
+    if (forms_is_wide(call))
+        board_pools(status, board);
     if (json_int_or(status, "live_transfers", 0) > 0) {
         text_add(board, "\n");
-        board_transfers(status, TRANSFERS_SHOWN, board);
+        board_transfers(status, TRANSFERS_SHOWN, forms_is_wide(call), board);
     }
-    printf("%s", board->chars);
+    output_print(call, board->chars);
     return fflush(stdout) == 0 && !ferror(stdout);
 }
 

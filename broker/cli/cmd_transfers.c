@@ -26,7 +26,7 @@ const struct command_option transfers_options[] = {
 static void draw(const json_t *answer, bool is_open, struct text *out)
 {
     if (is_open)
-        board_transfers(answer, SIZE_MAX, out);
+        board_transfers(answer, SIZE_MAX, false, out);
     else
         board_groups(answer, out);
 }
@@ -54,13 +54,13 @@ int cmd_transfers(struct command_call *call)
     answer = client_ask(config, HTTP_GET, path, NULL, &err);
     if (!answer)
         return client_fail(call, &err);
-    if (id) {
+    if (id) { /* its members are all that there is */
         client_print_json(call, answer);
         return EXIT_DONE;
     }
     if (forms_print(call, answer, &rows))
         return EXIT_DONE;
-    board_transfers(answer, SIZE_MAX, out);
+    board_transfers(answer, SIZE_MAX, forms_is_wide(call), out);
     forms_print_table(call, out);
     return EXIT_DONE;
 }

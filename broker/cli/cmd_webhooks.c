@@ -20,13 +20,17 @@ const struct command_option webhooks_options[] = {
     { 0 },
 };
 
+static const struct wide_column wide[] = {
+    { "URL", "url" }, { "EVENTS", "events" }, { ">TRIES", "tries" }, { 0 }
+};
+
 static void print_webhooks(const struct command_call *call, const json_t *answer)
 {
     static const char *const titles[] = { "WEBHOOK",   "FORMAT",      "STATE",    "SINCE",
                                           ">BEHIND",   ">SENT",       ">REFUSED", ">DROPPED",
                                           "LAST SENT", "LAST ANSWER", NULL };
     static const char *const counts[] = { "behind", "sent", "refused", "dropped" };
-    owned(table) struct table *table = table_new(titles);
+    owned(table) struct table *table = forms_table(forms_is_wide(call), titles, wide);
     owned(text) struct text *out = text_new(1 << 20);
     const json_t *row;
     size_t i;
@@ -45,20 +49,21 @@ static void print_webhooks(const struct command_call *call, const json_t *answer
         for (size_t k = 0; k < COUNT_OF(counts); k++)
             table_cell(table, "%" PRId64, json_int_or(row, counts[k], 0));
         table_cell(table, "%s", json_text_or(row, "last_sent", "-"));
+        forms_wide_cells(forms_is_wide(call), table, row, wide);
         table_cell(table, "%s", last[0] != '\0' ? last : "-");
     }
     table_print(table, out);
     forms_print_table(call, out);
 }
 
-static void print_test(const json_t *answer)
+static void print_test(const json_t *answer, struct text *out)
 {
     char took[DURATION_TEXT_SIZE];
 
     duration_format(json_int_or(answer, "took_ms", 0), took);
-    printf("webhook %s %s the test message: %s (%s)\n", json_text_or(answer, "webhook", "-"),
-           json_bool_or(answer, "is_accepted", false) ? "accepted" : "did not accept",
-           json_text_or(answer, "answer", "-"), took);
+    text_add(out, "webhook %s %s the test message: %s (%s)\n", json_text_or(answer, "webhook", "-"),
+             json_bool_or(answer, "is_accepted", false) ? "accepted" : "did not accept",
+             json_text_or(answer, "answer", "-"), took);
 }
 
 static int test(struct command_call *call, const struct config *config, const char *name)
@@ -69,7 +74,7 @@ static int test(struct command_call *call, const struct config *config, const ch
 
     if (!answer)
         return client_fail(call, &err);
-    client_show(call, answer, print_test);
+    client_tell(call, answer, print_test);
     return json_bool_or(answer, "is_accepted", false) ? EXIT_DONE : EXIT_ERROR;
 }
 

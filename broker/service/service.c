@@ -217,6 +217,11 @@ bool service_is_broken(const struct service *service)
     return service->runner->is_broken;
 }
 
+const char *service_time_zone(const struct service *service)
+{
+    return time_zone_name(service->config->windows->zone);
+}
+
 struct webhooks *service_webhooks(const struct service *service)
 {
     return service->webhooks;

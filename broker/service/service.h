@@ -87,6 +87,10 @@ uint64_t service_revision(const struct service *service);
    journal_after(). */
 void service_after(struct service *service, journal_after_fn fn, void *context);
 
+/* The zone of the schedules, by its name in the IANA database. */
+const char *service_time_zone(const struct service *service)
+    __attribute__((returns_nonnull, warn_unused_result));
+
 json_t *service_status(struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 

@@ -7,6 +7,7 @@
 
 #include "base/input/json.h"
 #include "base/timestamp.h"
+#include "broker/terminal/forms.h"
 #include "broker/terminal/table.h"
 
 #include <inttypes.h>
@@ -230,6 +231,33 @@ static void add_clusters(const json_t *status, struct text *out)
     table_print(table, out);
 }
 
+void board_pools(const json_t *status, struct text *out)
+{
+    static const char *const titles[] = { "POOL",    "CLUSTER", "ZONE",       ">NODES",
+                                          ">WANTED", ">STATIC", ">EPHEMERAL", ">IN",
+                                          ">OUT",    ">AGE",    NULL };
+    static const char *const numbers[] = { "nodes",           "wanted_nodes",   "static_nodes",
+                                           "ephemeral_nodes", "incoming_nodes", "outgoing_nodes" };
+    owned(table) struct table *table = table_new(titles);
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(status, "pools"), i, row) {
+        char age[DURATION_TEXT_SIZE] = "never";
+
+        table_cell(table, "%s", json_text_or(row, "pool", "-"));
+        table_cell(table, "%s", json_text_or(row, "cluster", "-"));
+        table_cell(table, "%s", json_text_or(row, "zone", "-"));
+        for (size_t k = 0; k < COUNT_OF(numbers); k++)
+            add_number(table, row, numbers[k]);
+        if (json_at(row, "age_s"))
+            duration_format(json_int_or(row, "age_s", 0) * SECOND_MS, age);
+        table_cell(table, "%s", age);
+    }
+    text_add(out, "\n");
+    table_print(table, out);
+}
+
 static void add_moves(const json_t *status, struct text *out)
 {
     const json_t *steps = json_object_get(status, "steps");
@@ -287,21 +315,32 @@ static void add_course(struct table *table, const json_t *row, const json_t *at)
     table_cell(table, "%s", is_live ? due_text(at, json_object_get(row, "expected"), text) : "-");
 }
 
+static const struct wide_column wide[] = {
+    { "MOVE", "move" },
+    { "DEPARTS", "departure" },
+    { "DUE", "due" },
+    { "REASON", "reason" },
+    { ">ATTEMPT", "attempt" },
+    { "NEW NODE", "new_node" },
+    { 0 },
+};
+
 /* The transfer's cells, as of `at`. */
-static void add_transfer(struct table *table, const json_t *row, const json_t *at)
+static void add_transfer(struct table *table, const json_t *row, const json_t *at, bool is_wide)
 {
     table_cell(table, "%s%s", json_text_or(row, "transfer", "-"),
                json_bool_or(row, "is_emergency", false) ? "!" : "");
     table_cell(table, "%s", json_text_or(row, "node", "-"));
     add_course(table, row, at);
+    forms_wide_cells(is_wide, table, row, wide);
     table_cell(table, "%s", json_text_or(row, "waits_for", ""));
 }
 
-void board_transfers(const json_t *answer, size_t most, struct text *out)
+void board_transfers(const json_t *answer, size_t most, bool is_wide, struct text *out)
 {
     static const char *const titles[] = { "TRANSFER", "NODE",      "FROM",      "TO", "STEP",
                                           ">SINCE",   ">READY IN", "WAITS FOR", NULL };
-    owned(table) struct table *table = table_new(titles);
+    owned(table) struct table *table = forms_table(is_wide, titles, wide);
     const json_t *rows = json_object_get(answer, "transfers");
     const json_t *row;
     size_t i;
@@ -312,7 +351,7 @@ void board_transfers(const json_t *answer, size_t most, struct text *out)
     }
     json_array_foreach(rows, i, row) {
         if (i < most)
-            add_transfer(table, row, json_object_get(answer, "at"));
+            add_transfer(table, row, json_object_get(answer, "at"), is_wide);
     }
     table_print(table, out);
     if (json_array_size(rows) > most)

@@ -27,8 +27,11 @@ void board_warnings(const json_t *answer, struct text *out);
 void board_lacks(const json_t *plan, struct text *out);
 
 /* The first `most` transfers of a status or a list as a table: where each node is, since when, what
-   it waits for, and when it is expected to be ready. */
-void board_transfers(const json_t *answer, size_t most, struct text *out);
+   it waits for, and when it is expected to be ready; is_wide: also its move, reason and times. */
+void board_transfers(const json_t *answer, size_t most, bool is_wide, struct text *out);
+
+/* The pools of a status. */
+void board_pools(const json_t *status, struct text *out);
 
 /* The live transfers of a status or a list, those that wait for the same thing at the same step
    between the same pools as one row: how many, the longest time at the step, the latest expected

@@ -12,6 +12,9 @@
 #include "base/trust.h"
 #include "base/world/loop.h"
 #include "broker/access/access.h"
+#include "broker/api/answers.h"
+#include "broker/terminal/output.h"
+#include "broker/terminal/times.h"
 #include "windows/allocation/schedule.h"
 
 #include <stdio.h>
@@ -121,8 +124,11 @@ struct config *client_service(const struct command_call *call, int *ret_code)
     owned(config) struct config *config = read_near(call, ret_code);
     struct error err = { 0 };
 
+    times_begin(call_flag(call, "utc"));
     if (!config)
         return NULL;
+    if (config->windows)
+        times_use_zone(time_zone_name(config->windows->zone));
     if (find_remote(call, &config->remote, &err) < 0) {
         *ret_code = call_fail(call, EXIT_ERROR, &err);
         return NULL;
@@ -145,6 +151,7 @@ static void take_answer(struct waiting *waiting, const struct http_answer *answe
     if (!body)
         return;
     if (answer->status == 200) {
+        times_use_zone(json_text_or(body, "time_zone", NULL));
         waiting->answer = steal(&body);
         return;
     }
@@ -239,9 +246,14 @@ json_t *client_ask(const struct config *config, enum http_method method, const c
     }
 }
 
-int client_fail(const struct command_call *call, const struct error *err)
+int client_fail(const struct command_call *call, const struct error *failure)
 {
+    owned(chars) char *text = times_local(failure->text);
+    struct error copy = *failure;
+    const struct error *err = &copy;
+
     require(err->kind != ERROR_NONE);
+    text_copy(copy.text, sizeof copy.text, text);
     if (err->cause == &access_not_allowed || err->cause == &access_not_known)
         return call_fail(call, EXIT_NOT_ALLOWED, err);
     switch (err->kind) {
@@ -270,11 +282,14 @@ bool client_wants_json(const struct command_call *call)
     return text_equal(form, "json") || text_equal(form, "yaml");
 }
 
-void client_print_json(const struct command_call *call, const json_t *json)
+void client_print_json(const struct command_call *call, const json_t *answer)
 {
+    owned(json) json_t *json = json_copy((json_t *)(uintptr_t)answer);
     owned(text) struct text *yaml = text_new(TEXT_UNBOUNDED);
     owned(chars) char *text = NULL;
 
+    if (json_is_object(json)) /* also what no service has answered */
+        json_object_set_new(json, "api_version", json_text(ANSWERS_API_VERSION));
     if (text_equal(call_text_or(call, "output", "table"), "yaml")) {
         yaml_print(json, yaml);
         fputs(yaml->chars, stdout);
@@ -291,6 +306,19 @@ void client_show(const struct command_call *call, const json_t *json,
         client_print_json(call, json);
     else
         print(json);
+}
+
+void client_tell(const struct command_call *call, const json_t *json,
+                 void (*print)(const json_t *json, struct text *out))
+{
+    owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
+
+    if (client_wants_json(call)) {
+        client_print_json(call, json);
+        return;
+    }
+    print(json, out);
+    output_print(call, out->chars);
 }
 
 json_t *client_schedules(const char *folder, struct error *err)
@@ -335,7 +363,11 @@ bool client_confirm(const struct command_call *call, const char *what, const cha
 
     if (!client_will_ask(call))
         return true;
-    fprintf(stderr, "%s\nType %s to go on: ", what, word);
+    {
+        owned(chars) char *local = times_local(what);
+
+        fprintf(stderr, "%s\nType %s to go on: ", local, word);
+    }
     if (!fgets(line, sizeof line, stdin))
         return false;
     line[strcspn(line, "\n")] = '\0';

@@ -29,7 +29,8 @@ struct config *client_config(const struct command_call *call, int *ret_code)
     { "client-certificate", 0, "FILE",                                                             \
       "PEM: your certificate (default: $SLUICE_CLIENT_CERTIFICATE)", false },                      \
     { "client-key", 0, "FILE", "PEM: its key (default: $SLUICE_CLIENT_KEY)", false },              \
-    { "token", 0, "FILE", "your bearer token (default: $SLUICE_TOKEN_FILE)", false }
+    { "token", 0, "FILE", "your bearer token (default: $SLUICE_TOKEN_FILE)", false },              \
+    { "utc", 0, NULL, "show times in UTC, not in the zone of the schedules", false }
 /* clang-format on */
 
 /* As client_config(), for a command that has CLIENT_OPTIONS: config->remote says where it asks.
@@ -49,12 +50,16 @@ int client_fail(const struct command_call *call, const struct error *err);
 /* Whether --output asks for all of the answer as data: as JSON, or as the same in YAML. */
 bool client_wants_json(const struct command_call *call);
 
-/* Pretty JSON on standard output, or YAML if --output asks for it. */
+/* Pretty JSON on standard output, with api_version, or YAML if --output asks for it. */
 void client_print_json(const struct command_call *call, const json_t *json);
 
 /* Shows the answer in the form that --output asks for; print makes the table. */
 void client_show(const struct command_call *call, const json_t *json,
                  void (*print)(const json_t *json));
+
+/* The same for sentences, whose times it shows in one zone. */
+void client_tell(const struct command_call *call, const json_t *json,
+                 void (*print)(const json_t *json, struct text *out));
 
 /* {window: text} of the schedule files in a folder; every *.yaml in it is one. */
 json_t *client_schedules(const char *folder, struct error *err) __attribute__((warn_unused_result));

@@ -8,6 +8,7 @@
 #include "base/input/json.h"
 #include "base/input/yaml.h"
 #include "broker/terminal/client.h"
+#include "broker/terminal/output.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -98,11 +99,38 @@ static void rows_names(const json_t *list, const char *member, struct text *out)
         text_add(out, "%s\n", json_text_or(row, member, "-"));
 }
 
+bool forms_is_wide(const struct command_call *call)
+{
+    return text_equal(call_text_or(call, "output", "table"), "wide");
+}
+
+struct table *forms_table(bool is_wide, const char *const *titles,
+                          const struct wide_column *columns)
+{
+    struct table *table = table_new(titles);
+
+    for (; is_wide && columns->title; columns++)
+        table_insert(table, columns->title);
+    return table;
+}
+
+void forms_wide_cells(bool is_wide, struct table *table, const json_t *row,
+                      const struct wide_column *columns)
+{
+    for (; is_wide && columns->title; columns++) {
+        const json_t *value = json_at(row, columns->member);
+        owned(chars) char *plain = value && !json_is_string(value) ? json_print(value) : NULL;
+        const char *text = json_text_or(row, columns->member, plain ?: "");
+
+        table_cell(table, "%s", text[0] != '\0' ? text : "-");
+    }
+}
+
 void forms_print_table(const struct command_call *call, const struct text *table)
 {
     const char *rows = strchr(table->chars, '\n');
 
-    fputs(rows && call_flag(call, "no-headers") ? rows + 1 : table->chars, stdout);
+    output_print(call, rows && call_flag(call, "no-headers") ? rows + 1 : table->chars);
 }
 
 bool forms_print(const struct command_call *call, const json_t *answer,

@@ -7,6 +7,7 @@
 
 #include "base/input/options.h"
 #include "base/text.h"
+#include "broker/terminal/table.h"
 
 #include <jansson.h>
 
@@ -19,14 +20,33 @@ struct answer_rows {
 /* The options of commands whose answer is a list: rows for an array of struct command_option. */
 /* clang-format off */
 #define ROWS_OPTIONS                                                                               \
-    { "output", 'o', "table|json|yaml|csv|name",                                                   \
-      "the form of the answer (default table); name: one for each line", false },                  \
+    { "output", 'o', "table|wide|json|yaml|csv|name",                                              \
+      "the form of the answer (default table); wide: more columns; name: one for each line",       \
+      false },                                                                                     \
     { "no-headers", 0, NULL, "leave out the first line of a table or of CSV", false }
 /* clang-format on */
 
 /* Prints the answer on standard output in the form of --output; false: that is a table. */
 bool forms_print(const struct command_call *call, const json_t *answer,
                  const struct answer_rows *rows);
+
+/* A column that a table has only with -o wide: the member of each row, a path of json_at(). */
+struct wide_column {
+    const char *title; /* NULL: there are no more */
+    const char *member;
+};
+
+/* A table of these titles; a wide one also has these columns, before the last one. */
+struct table *forms_table(bool is_wide, const char *const *titles,
+                          const struct wide_column *columns)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* Fills the cells of those columns; the last cell of the row comes after them. */
+void forms_wide_cells(bool is_wide, struct table *table, const json_t *row,
+                      const struct wide_column *columns);
+
+/* Whether --output asks for wide tables. */
+bool forms_is_wide(const struct command_call *call);
 
 /* Prints a table that begins with its titles, without them if --no-headers asks for that. */
 void forms_print_table(const struct command_call *call, const struct text *table);

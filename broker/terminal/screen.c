@@ -6,6 +6,7 @@
 #include "broker/terminal/screen.h"
 
 #include "base/memory.h"
+#include "broker/terminal/colors.h"
 #include "broker/terminal/prose.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@ static const char leave[] = "\033[?25h\033[?1049l";
 struct screen {
     int out;
     int in;
+    bool has_colors;
     int signals; /* a signalfd */
     struct termios before;
     sigset_t mask_before;
@@ -72,7 +74,7 @@ static int take_signals(struct screen *screen)
     return signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-struct screen *screen_open(int out, int in)
+struct screen *screen_open(int out, int in, bool has_colors)
 {
     struct screen *screen;
     struct termios raw;
@@ -80,7 +82,7 @@ struct screen *screen_open(int out, int in)
     if (!isatty(out) || !isatty(in) || tcgetattr(in, &raw) < 0)
         return NULL;
     screen = mem_new(sizeof *screen);
-    *screen = (struct screen){ .out = out, .in = in, .before = raw };
+    *screen = (struct screen){ .out = out, .in = in, .has_colors = has_colors, .before = raw };
     screen->signals = take_signals(screen);
     require(screen->signals >= 0);
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);
@@ -143,6 +145,7 @@ void screen_show(struct screen *screen, const struct text *text, bool is_tail)
 {
     owned(text) struct text *shown = text_new(TEXT_UNBOUNDED);
     owned(text) struct text *wrapped = text_new(TEXT_UNBOUNDED);
+    owned(text) struct text *rows = text_new(TEXT_UNBOUNDED);
     struct screen_size size = size_of(screen);
     size_t below;
 
@@ -152,7 +155,11 @@ void screen_show(struct screen *screen, const struct text *text, bool is_tail)
     if (screen->first > last_first(screen) || (is_tail && !screen->is_scrolled))
         screen->first = last_first(screen);
     text_add(shown, "\033[H\033[J");
-    screen_clip(wrapped, size, screen->first, shown);
+    screen_clip(wrapped, size, screen->first, rows);
+    if (screen->has_colors)
+        colors_add(rows->chars, shown);
+    else
+        text_add_bytes(shown, rows->chars, rows->length);
     below = screen->text_rows - screen->first;
     below = below > size.rows ? below - size.rows : 0;
     text_add(shown, "\033[%zu;1H\033[7m%.*s\033[0m", size.rows + 1, (int)size.columns,

@@ -22,7 +22,7 @@ enum screen_key {
 
 /* Draws on `out` and reads keys from `in`.  NULL: one of them is no terminal.  Until screen_close()
    the signals that end the process are taken as SCREEN_QUIT. */
-struct screen *screen_open(int out, int in) __attribute__((warn_unused_result));
+struct screen *screen_open(int out, int in, bool has_colors) __attribute__((warn_unused_result));
 void screen_close(struct screen *screen); /* NULL is legal */
 
 /* Draws as much of the text as fits, its sentences wrapped, from where it was scrolled to; with

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "broker/terminal/times.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 enum { CELL_SIZE = 512 };
 
 struct table {
-    const char *const *titles;
+    ARRAY(const char *) titles;
     size_t columns;
     ARRAY(char *) cells;
 };
@@ -23,11 +24,21 @@ struct table *table_new(const char *const *titles)
 {
     struct table *table = mem_new(sizeof *table);
 
-    table->titles = titles;
-    while (titles[table->columns])
-        table->columns++;
+    for (; *titles; titles++)
+        *array_add(&table->titles) = *titles;
+    table->columns = table->titles.count;
     require(table->columns > 0);
     return table;
+}
+
+void table_insert(struct table *table, const char *title)
+{
+    const char *last = table->titles.items[table->columns - 1];
+
+    require(table->cells.count == 0);
+    table->titles.items[table->columns - 1] = title;
+    *array_add(&table->titles) = last;
+    table->columns++;
 }
 
 void table_free(struct table *table)
@@ -37,6 +48,7 @@ void table_free(struct table *table)
     for (size_t i = 0; i < table->cells.count; i++)
         mem_free(table->cells.items[i]);
     array_clear(&table->cells);
+    array_clear(&table->titles);
     mem_free(table);
 }
 
@@ -48,12 +60,12 @@ void table_cell(struct table *table, const char *format, ...)
     va_start(arguments, format);
     text_print_arguments(cell, sizeof cell, format, arguments);
     va_end(arguments);
-    *array_add(&table->cells) = mem_copy_chars(cell);
+    *array_add(&table->cells) = times_local(cell); /* before it is as wide as its column */
 }
 
 static const char *title(const struct table *table, size_t column)
 {
-    const char *text = table->titles[column];
+    const char *text = table->titles.items[column];
 
     return text[0] == '>' ? text + 1 : text;
 }
@@ -71,7 +83,7 @@ static int width(const struct table *table, size_t column)
 static void print_cell(const struct table *table, size_t column, const char *text, struct text *out)
 {
     bool is_last = column + 1 == table->columns;
-    bool is_number = table->titles[column][0] == '>';
+    bool is_number = table->titles.items[column][0] == '>';
 
     if (is_number)
         text_add(out, "%*s%s", width(table, column), text, is_last ? "" : "  ");

@@ -14,6 +14,9 @@ struct table *table_new(const char *const *titles)
     __attribute__((returns_nonnull, warn_unused_result));
 void table_free(struct table *table);
 
+/* One column more, before the last one; only while there are no cells. */
+void table_insert(struct table *table, const char *title);
+
 /* Fills the next cell, row by row. */
 void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -7,7 +7,9 @@
 
 #include "base/input/json.h"
 #include "broker/terminal/client.h"
+#include "broker/terminal/output.h"
 #include "broker/terminal/screen.h"
+#include "broker/terminal/times.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -36,10 +38,14 @@ static void draw(struct screen *screen, const struct watched *watched, const jso
                  bool is_open, const struct error *err)
 {
     owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
+    owned(chars) char *local = NULL;
 
     if (err->kind != ERROR_NONE)
         text_add(out, "NO ANSWER       %s; below is the last answer\n", err->text);
     watched->draw(answer, is_open, out);
+    local = times_local(out->chars);
+    text_reset(out);
+    text_add(out, "%s", local);
     screen_show(screen, out, watched->is_tail);
 }
 
@@ -82,7 +88,7 @@ int watch_run(const struct command_call *call, const struct config *config,
     answer = client_ask(config, HTTP_GET, watched->path, NULL, &err);
     if (!answer)
         return client_fail(call, &err);
-    screen = screen_open(STDOUT_FILENO, STDIN_FILENO);
+    screen = screen_open(STDOUT_FILENO, STDIN_FILENO, output_has_colors(call));
     if (!screen) {
         json_decref(answer);
         return print_lines(call, config, watched);

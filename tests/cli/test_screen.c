@@ -136,7 +136,7 @@ static void keys_scroll_and_end(void **state)
     (void)state;
     terminal_open(&terminal, 80);
     assert_int_equal(tcgetattr(terminal.slave, &before), 0);
-    screen = screen_open(terminal.slave, terminal.slave);
+    screen = screen_open(terminal.slave, terminal.slave, false);
     assert_non_null(screen);
     expect_drawn(&terminal, "\033[?1049h");
     screen_show(screen, text, false);
@@ -174,7 +174,7 @@ static void the_tail_follows_the_text(void **state)
 
     (void)state;
     terminal_open(&terminal, 80);
-    screen = screen_open(terminal.slave, terminal.slave);
+    screen = screen_open(terminal.slave, terminal.slave, false);
     screen_show(screen, text, true);
     expect_drawn(&terminal, "\033[Jrow 77.");
     text_add(text, "row 100.\n");
@@ -191,7 +191,7 @@ static void a_signal_ends_it_and_leaves_the_terminal_whole(void **state)
 
     (void)state;
     terminal_open(&terminal, 80);
-    screen = screen_open(terminal.slave, terminal.slave);
+    screen = screen_open(terminal.slave, terminal.slave, false);
     assert_int_equal(kill(getpid(), SIGTERM), 0);
     assert_int_equal(screen_wait(screen, PATIENCE_MS), SCREEN_QUIT);
     screen_close(screen);
@@ -205,7 +205,7 @@ static void what_is_no_terminal_has_no_screen(void **state)
 
     (void)state;
     assert_int_equal(pipe(pipes), 0);
-    assert_null(screen_open(pipes[1], pipes[0]));
+    assert_null(screen_open(pipes[1], pipes[0], false));
     close(pipes[0]);
     close(pipes[1]);
 }

@@ -181,7 +181,12 @@ static void exit_codes_say_what_happened(void **state)
     expect(1, "reclaim --to prod-a --nodes 1 --reason a\nb", "without control characters");
     expect(1, "transfers t-none", "there is no transfer t-none");
     expect(1, "departures --node gpu-1&seconds=60", "no cluster has a node gpu-1&seconds=60");
-    expect(0, "hosts", "block-1/host-2  google    prod-a-east  2100-01-01T00:00:00Z  7 of 8 GPUs");
+    expect(0, "hosts", "block-1/host-2  google    prod-a-east  2100-01-01 00:00 UTC  7 of 8 GPUs");
+    expect(0, "hosts -o wide", "prod-a-east  2100-01-01 00:00 UTC  m        7 of 8 GPUs");
+    expect(0, "hosts -o csv", "2100-01-01T00:00:00Z");
+    expect(0, "status -o wide", "POOL             CLUSTER     ZONE        NODES");
+    expect(0, "hosts --color=always", "HOST");
+    expect(64, "status --color=blue", "is none of auto|always|never");
     expect(1, "hosts release host-2", "host host-2 is not in quarantine");
     expect(0, "hosts release block-1/host-2", "host block-1/host-2 is used again");
     expect(1, "hosts release block-1/host-2", "host block-1/host-2 is not in quarantine");

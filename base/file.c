@@ -233,6 +233,22 @@ int file_write(const char *path, const void *bytes, size_t size, mode_t mode, st
     return sync_folder_of(path, err);
 }
 
+int file_write_new(const char *path, const void *bytes, size_t size, mode_t mode, struct error *err)
+{
+    owned(fd) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+
+    if (fd < 0 && errno == EEXIST)
+        return error_set(err, ERROR_CONFLICT, "%s is there already, and is never overwritten",
+                         path);
+    if (fd < 0)
+        return file_error(path, "write", err);
+    if (fill(fd, path, bytes, size, err) < 0) {
+        unlink(path);
+        return -1;
+    }
+    return sync_folder_of(path, err);
+}
+
 static int make_one_folder(const char *path, mode_t mode, struct error *err)
 {
     struct stat status;

@@ -34,7 +34,7 @@ static const struct command_synonym synonyms[] = {
     { "moves", "transfers" },    { "move", "transfers" },
     { "describe", "transfers" }, { "squeue", "transfers" },
     { "diff", "plan" },          { "drift", "plan" },
-    { "deploy", "apply" },       { "init", "config" },
+    { "deploy", "apply" },       { "setup", "init" },
     { "schema", "config" },      { "check", "doctor" },
     { "test", "doctor" },        { "lint", "validate" },
     { "server", "serve" },       { "start", "serve" },

@@ -40,6 +40,7 @@
     COMMAND(wait, "", 0, 0, COMMAND_READS)                           \
     COMMAND(replay, "", 0, 0, COMMAND_READS)                         \
     COMMAND(windows, "", 0, 0, COMMAND_READS)                        \
+    COMMAND(init, "", 0, 0, COMMAND_WRITES)                          \
     COMMAND(validate, "[FILE...]", 0, -1, COMMAND_READS)             \
     COMMAND(doctor, "", 0, 0, COMMAND_READS)                         \
     COMMAND(config, "{schema | show [KEY]}", 1, 2, COMMAND_READS)    \

@@ -1,0 +1,289 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See init_write.h.
+ */
+#include "broker/cli/init_write.h"
+
+#include "base/input/json.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* A name in the file: letters, digits, - and _ of the text. */
+static char *name_of(const char *text)
+{
+    char *name = mem_copy_chars(text);
+
+    for (char *at = name; *at; at++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_", *at))
+            *at = '-';
+    return name;
+}
+
+/* A scalar in double quotes; what a cluster wrote cannot end it. */
+static void add_quoted(struct text *out, const char *value)
+{
+    text_add(out, "\"");
+    for (; *value; value++)
+        text_add(out, "%s%c", strchr("\"\\", *value) ? "\\" : "",
+                 (unsigned char)*value < ' ' ? '?' : *value);
+    text_add(out, "\"");
+}
+
+static void add_clusters(const json_t *clusters, struct text *out)
+{
+    const json_t *row;
+    size_t i;
+
+    text_add(out, "\nclusters:\n");
+    json_array_foreach(clusters, i, row) {
+        text_add(out, "  %s:\n    role: %s\n    kubeconfig: ", json_text_or(row, "cluster", ""),
+                 json_text_or(row, "role", ""));
+        add_quoted(out, json_text_or(row, "kubeconfig", ""));
+        if (json_text_or(row, "context", NULL)) {
+            text_add(out, "\n    context: ");
+            add_quoted(out, json_text_or(row, "context", ""));
+        }
+        text_add(out, "\n");
+    }
+}
+
+static char *reservation_of(const json_t *group)
+{
+    owned(chars) char *both = text_format("%s-%s", json_text_or(group, "machine", ""),
+                                          json_text_or(group, "zone", ""));
+
+    return name_of(both);
+}
+
+static int64_t nodes_of(const json_t *groups, const char *reservation)
+{
+    const json_t *row;
+    int64_t nodes = 0;
+    size_t i;
+
+    json_array_foreach(groups, i, row) {
+        owned(chars) char *mine = reservation_of(row);
+
+        nodes += text_equal(mine, reservation) ? json_int_or(row, "nodes", 0) : 0;
+    }
+    return nodes;
+}
+
+/* Whether no row before it has the same value of that kind. */
+static bool is_first(const json_t *groups, size_t at, char *(*value)(const json_t *group))
+{
+    owned(chars) char *mine = value(json_array_get(groups, at));
+
+    for (size_t i = 0; i < at; i++) {
+        owned(chars) char *other = value(json_array_get(groups, i));
+
+        if (text_equal(mine, other))
+            return false;
+    }
+    return true;
+}
+
+static void add_reservations(const json_t *groups, struct text *out)
+{
+    const json_t *row;
+    size_t i;
+
+    text_add(out, "\n# nodes: those that were found; write how many you pay for.\nreservations:\n");
+    json_array_foreach(groups, i, row) {
+        owned(chars) char *name = reservation_of(row);
+
+        if (is_first(groups, i, reservation_of))
+            text_add(out,
+                     "  %s: {machine: %s, region: %s, zone: %s, gpus_per_node: %" PRId64
+                     ", nodes: %" PRId64 "}\n",
+                     name, json_text_or(row, "machine", ""), json_text_or(row, "region", ""),
+                     json_text_or(row, "zone", ""), json_int_or(row, "gpus_per_node", 0),
+                     nodes_of(groups, name));
+    }
+}
+
+static char *cloud_of(const json_t *group)
+{
+    return mem_copy_chars(json_text_or(group, "cloud", ""));
+}
+
+/* What each kind of cloud needs beside its kind; how it logs in stands in broker/README. */
+static const struct {
+    const char *cloud;
+    const char *settings;
+    const char *needed;
+} providers[] = {
+    { "gcp", "", "credentials: FILE, unless Google's own search order finds them" },
+    { "aws", ", region: %s", "profile or role, unless the usual places for keys have them" },
+    { "azure", ", subscription: REPLACE-SUBSCRIPTION",
+      "subscription: the ID of the subscription; tenant and client_id, unless the environment has "
+      "them" },
+    { "oci", "", "profile: of Oracle's file of profiles, if it is not DEFAULT" },
+    { "capi", ", kubeconfig: REPLACE-KUBECONFIG",
+      "kubeconfig: of the management cluster of Cluster API" },
+};
+
+static void add_providers(const json_t *groups, struct text *out)
+{
+    const json_t *row;
+    size_t i;
+
+    text_add(out, "\nproviders:\n");
+    json_array_foreach(groups, i, row) {
+        const char *cloud = json_text_or(row, "cloud", "");
+
+        for (size_t k = 0; k < COUNT_OF(providers) && is_first(groups, i, cloud_of); k++) {
+            if (!text_equal(providers[k].cloud, cloud))
+                continue;
+            text_add(out, "  # needed: %s\n  %s: {kind: %s", providers[k].needed, cloud, cloud);
+            if (text_equal(cloud, "aws"))
+                text_add(out, ", region: %s", json_text_or(row, "region", ""));
+            else
+                text_add(out, "%s", providers[k].settings);
+            text_add(out, "}\n");
+        }
+    }
+}
+
+/* The instance group of a GKE node: gke-CLUSTER-POOL-HASH-xxxx is in gke-CLUSTER-POOL-HASH-grp. */
+static char *gke_group_of(const char *node, const char *pool)
+{
+    const char *dash = strrchr(node, '-');
+
+    if (!text_starts_with(node, "gke-") || !dash || strlen(dash) != 5)
+        return text_format("REPLACE-GROUP-OF-%s", pool);
+    return text_format("%.*s-grp", (int)(dash - node), node);
+}
+
+/* What the pool is called at its cloud, line by line. */
+static void add_place(const json_t *row, const char *name, struct text *out)
+{
+    const char *cloud = json_text_or(row, "cloud", "");
+    const char *pool = json_text_or(row, "node_pool", "");
+    owned(chars) char *group = gke_group_of(json_text_or(row, "node", ""), name);
+
+    if (text_equal(cloud, "gcp")) {
+        text_add(out, "    project: ");
+        add_quoted(out, json_text_or(row, "project", "REPLACE-PROJECT"));
+        text_add(out, "\n");
+        text_add(out, "    # needed: the managed instance group of node %s\n    group: %s\n",
+                 json_text_or(row, "node", "-"), group);
+    } else if (text_equal(cloud, "aws")) {
+        text_add(out,
+                 "    # needed: the Auto Scaling group%s%s, in one zone\n"
+                 "    group: REPLACE-GROUP-OF-%s\n",
+                 pool[0] ? " of node group " : "", pool, name);
+    } else if (text_equal(cloud, "azure")) {
+        text_add(out,
+                 "    # needed: resource group and name of the managed cluster\n"
+                 "    resource_group: REPLACE-RESOURCE-GROUP\n"
+                 "    managed_cluster: REPLACE-CLUSTER-OF-%s\n    agent_pool: %s\n",
+                 json_text_or(row, "cluster", "-"), pool[0] ? pool : "REPLACE-POOL");
+    } else if (text_equal(cloud, "oci")) {
+        text_add(out,
+                 "    # needed: the OCID of the node pool of node %s\n"
+                 "    node_pool: REPLACE-OCID-OF-%s\n",
+                 json_text_or(row, "node", "-"), name);
+    } else {
+        text_add(out,
+                 "    # needed: the MachineDeployment of node %s\n    namespace: default\n"
+                 "    machine_deployment: REPLACE-NAME-OF-%s\n",
+                 json_text_or(row, "node", "-"), name);
+    }
+}
+
+static char *pool_name(const json_t *groups, size_t at)
+{
+    const json_t *row = json_array_get(groups, at);
+    owned(chars) char *plain = text_format("%s-%s", json_text_or(row, "cluster", ""),
+                                           json_text_or(row, "zone", ""));
+    owned(chars) char *name = name_of(plain);
+    int before = 0;
+
+    for (size_t i = 0; i < at; i++) {
+        const json_t *other = json_array_get(groups, i);
+
+        before += text_equal(json_text_or(other, "cluster", ""),
+                             json_text_or(row, "cluster", "")) &&
+                  text_equal(json_text_or(other, "zone", ""), json_text_or(row, "zone", ""));
+    }
+    return before > 0 ? text_format("%s-%d", name, before + 1) : steal(&name);
+}
+
+/* The cluster and the reservation. */
+static char *lane_of(const json_t *group)
+{
+    owned(chars) char *reservation = reservation_of(group);
+
+    return text_format("%s/%s", json_text_or(group, "cluster", ""), reservation);
+}
+
+static void add_pools(const json_t *groups, struct text *out)
+{
+    const json_t *row;
+    size_t i;
+
+    text_add(out, "\n# static_nodes: all that have no label sluice.dev/ephemeral=true yet. sluice "
+                  "moves only nodes\n# with this label: put it on the node groups that may move, "
+                  "then lower the number.\npools:\n");
+    json_array_foreach(groups, i, row) {
+        owned(chars) char *name = pool_name(groups, i);
+        owned(chars) char *reservation = reservation_of(row);
+
+        if (!is_first(groups, i, lane_of)) {
+            text_add(out,
+                     "  # also found: %" PRId64 " nodes of %s in %s (node group %s, node %s). A "
+                     "cluster has one pool in a\n  # reservation: give them a reservation of their "
+                     "own, or leave them out.\n",
+                     json_int_or(row, "nodes", 0), json_text_or(row, "machine", ""),
+                     json_text_or(row, "cluster", ""), json_text_or(row, "node_pool", "-"),
+                     json_text_or(row, "node", "-"));
+            continue;
+        }
+        text_add(out, "  %s:\n    cluster: %s\n    reservation: %s\n    provider: %s\n", name,
+                 json_text_or(row, "cluster", ""), reservation, json_text_or(row, "cloud", ""));
+        add_place(row, name, out);
+        text_add(out, "    static_nodes: %" PRId64 "\n",
+                 json_int_or(row, "nodes", 0) - json_int_or(row, "movable_nodes", 0));
+    }
+}
+
+/* No cluster knows how long requests may wait. */
+static void add_queues(const json_t *clusters, struct text *out)
+{
+    const char *production = "";
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(clusters, i, row)
+        if (production[0] == '\0' && text_equal(json_text_or(row, "role", ""), "production"))
+            production = json_text_or(row, "cluster", "");
+    text_add(
+        out,
+        "\n# needed: your request queues, how long a request may wait, and how long one takes\n"
+        "queues:\n  replace-queue: {wait_target: 30s, service: 20s}\n"
+        "\n# needed: the Deployments that serve them, and the GPUs of one replica\n"
+        "workloads:\n  replace-workload:\n    queue: replace-queue\n    gpus: 1\n"
+        "    clusters: {%s: {}}\n",
+        production);
+}
+
+void init_write(const char *time_zone, const json_t *clusters, const json_t *groups,
+                struct text *out)
+{
+    text_add(
+        out,
+        "# Written by `sluice init` from what the clusters show. Replace each word REPLACE-... and "
+        "replace-...; "
+        "then\n# `sluice validate`, `sluice doctor` and a rehearsal (docs/rehearsal.md). Every "
+        "key: broker/README.md.\n\n# Windows of the week begin and end in this zone.\n"
+        "time_zone: %s\n",
+        time_zone);
+    add_clusters(clusters, out);
+    add_reservations(groups, out);
+    add_providers(groups, out);
+    add_pools(groups, out);
+    add_queues(clusters, out);
+}

@@ -40,6 +40,7 @@ foreach(page ${root_pages} ${install_pages} LICENSE)
     install(FILES ${page} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder})
 endforeach()
 install(FILES clusters/role.yaml DESTINATION ${CMAKE_INSTALL_DOCDIR}/clusters)
+install(DIRECTORY docs/schemas DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 install(DIRECTORY tools/policies DESTINATION ${CMAKE_INSTALL_DOCDIR}/tools)
 install(FILES tools/packaging/prometheus/rules.yaml tools/packaging/prometheus/prometheus.yaml
               tools/packaging/prometheus/alertmanager.yaml

@@ -5,6 +5,7 @@
  * as these users, and the service knows them by the kernel's word alone.
  */
 #include "tests/cli/programs.h"
+#include "tests/cli/schema.h"
 
 #include <grp.h>
 #include <sys/stat.h>
@@ -107,6 +108,16 @@ static void find_id(char *out, size_t size)
     text_copy(out, size, said.out->chars);
 }
 
+static void expect_schema(const char *name, const char *line)
+{
+    owned(said) struct said said = expect_code(folder, 0, line);
+    struct error err = { 0 };
+    owned(json) json_t *answer = json_parse(said.out->chars, said.out->length, line, &err);
+
+    assert_non_null(answer);
+    schema_fits(name, answer);
+}
+
 static void two_users_reclaim_nodes(void **state)
 {
     char id[32];
@@ -126,6 +137,8 @@ static void two_users_reclaim_nodes(void **state)
     expect_as(ASKER, 2, "status --check", "waits for a second person until");
     expect_as(ASKER, 0, "approve", "reclaim  prod-a      2 ");
     find_id(id, sizeof id);
+    expect_schema("approve list", "approve -o json -c @/sluice.yaml");
+    expect_schema("status", "status -o json -c @/sluice.yaml");
     approve = text_format("approve %s --yes", id);
     reject = text_format("approve %s --reject --reason x", id);
     expect_as(ASKER, 3, approve, "asked for a-");
@@ -150,6 +163,7 @@ static void two_users_apply_schedules(void **state)
     write_schedules(10);
     expect_as(ASKER, 3, "apply", "Not applied: 4 nodes would change their pools. a-");
     find_id(id, sizeof id);
+    expect_schema("approve list", "approve -o json -c @/sluice.yaml");
     reject = text_format("approve %s --reject --reason late", id);
     expect_as(ASKER, 3, "apply", "Not applied");
     expect_as(OTHER, 0, reject, "is rejected by daemon at 2");

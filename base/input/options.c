@@ -21,7 +21,7 @@ const struct exit_meaning exit_meanings[] = {
     { EXIT_DONE, "Done, or there was nothing to do." },
     { EXIT_ERROR, "An error." },
     { EXIT_DIFFERENT, "Differences, or a degraded state." },
-    { EXIT_REFUSED, "Refused by policy." },
+    { EXIT_REFUSED, "Refused by policy, or it waits for a second person." },
     { EXIT_INFEASIBLE, "The targets cannot be met within the reservation." },
     { EXIT_PARTIAL, "Done in part." },
     { EXIT_USAGE, "The command line has a mistake." },

@@ -97,6 +97,7 @@ json_t *service_status(struct service *service)
 /* Live transfers, and with `all` also those that ended lately. */
 json_t *service_transfers(struct service *service, bool all)
     __attribute__((returns_nonnull, warn_unused_result));
+/* By its ID, or by the name of its node, old or new: a live one, else the last. */
 json_t *service_transfer(struct service *service, const char *id, struct error *err)
     __attribute__((warn_unused_result));
 

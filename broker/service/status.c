@@ -110,13 +110,31 @@ json_t *service_transfers(struct service *service, bool all)
                      describe_transfers(service, all));
 }
 
+/* The transfer of a node, the old one or the new one: a live one, else the last. */
+static const struct transfer *transfer_of_node(const struct service *service, const char *node)
+{
+    const struct transfer *found = NULL;
+
+    for (size_t i = 0; i < service->runner->transfers.count; i++) {
+        const struct transfer *transfer = service->runner->transfers.items[i];
+        bool is_live = transfer->state == TRANSFER_LIVE;
+
+        if ((text_equal(transfer->node, node) || text_equal(transfer->new_node, node)) &&
+            (!found || is_live || found->state != TRANSFER_LIVE))
+            found = transfer;
+    }
+    return found;
+}
+
 json_t *service_transfer(struct service *service, const char *id, struct error *err)
 {
     const struct transfer *transfer = runner_transfer(service->runner, id);
 
+    if (!transfer && id[0] != '\0')
+        transfer = transfer_of_node(service, id);
     if (transfer)
         return transfer_describe(service, transfer);
-    error_set(err, ERROR_NOT_FOUND, "there is no transfer %s", id);
+    error_set(err, ERROR_NOT_FOUND, "there is no transfer %s, and none of a node of that name", id);
     return NULL;
 }
 

@@ -13,7 +13,7 @@
 /* clang-format off */
 #define SLUICE_COMMANDS(COMMAND)                                     \
     COMMAND(status, "", 0, 0, COMMAND_READS)                         \
-    COMMAND(transfers, "[TRANSFER]", 0, 1, COMMAND_READS)            \
+    COMMAND(transfers, "[TRANSFER | NODE]", 0, 1, COMMAND_READS)     \
     COMMAND(departures, "", 0, 0, COMMAND_READS)                     \
     COMMAND(leads, "", 0, 0, COMMAND_READS)                          \
     COMMAND(events, "", 0, 0, COMMAND_READS)                         \

@@ -324,10 +324,34 @@ static void an_order_whose_pool_is_gone_is_forgotten_when_it_is_over(void **stat
     assert_int_equal(records(rehearsal), 1);
 }
 
+/* A person knows the node, and not the transfer: the old node's name finds it, and the new one's.
+ */
+static void a_transfer_is_found_by_its_node(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = open_calm(folder, 58);
+    owned(json) json_t *given = must_order(rehearsal, 1, "launch", "", false);
+    struct transfer *transfer = run_to(rehearsal, STEP_DRAIN);
+    struct error err = { 0 };
+    owned(json) json_t *old = service_transfer(rehearsal->service, transfer->node, &err);
+    owned(json) json_t *next = NULL;
+
+    (void)state;
+    assert_string_equal(json_text_or(old, "transfer", ""), transfer->id);
+    rehearsal_run(rehearsal, 40 * MINUTE_MS);
+    next = service_transfer(rehearsal->service, transfer->new_node, &err);
+    assert_string_equal(json_text_or(next, "transfer", ""), transfer->id);
+    assert_string_equal(json_text_or(next, "state", ""), "done");
+    assert_null(service_transfer(rehearsal->service, "", &err));
+    assert_null(service_transfer(rehearsal->service, "ghost", &err));
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_order_twice_is_one),
+        cmocka_unit_test(a_transfer_is_found_by_its_node),
         cmocka_unit_test(a_key_outlives_the_answer_and_the_service),
         cmocka_unit_test(an_order_can_be_ended_early),
         cmocka_unit_test(the_story_tells_who_gave_and_who_ended),

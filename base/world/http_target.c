@@ -118,6 +118,12 @@ static int use_server_name(CURLU *url, const char *name, const char *host, const
     return 0;
 }
 
+/* That of a receiver may be a secret. */
+static const char *shown_url(const struct http_request *request)
+{
+    return request->is_outward ? "(it is not shown)" : request->url;
+}
+
 static int fill(const struct http_request *request, CURLU *url, struct http_target *target,
                 struct error *err)
 {
@@ -127,7 +133,8 @@ static int fill(const struct http_request *request, CURLU *url, struct http_targ
     const char *name = request->tls ? request->tls->server_name : NULL;
 
     if (!scheme || !host || !port)
-        return error_set(err, ERROR_INVALID, "not a URL to send a request to: %s", request->url);
+        return error_set(err, ERROR_INVALID, "not a URL to send a request to: %s",
+                         shown_url(request));
     if (check_scheme(request, scheme, host, err) < 0)
         return -1;
     target->is_plain = strcmp(scheme, "http") == 0;
@@ -147,7 +154,8 @@ int http_target_read(const struct http_request *request, struct http_target *ret
 
     require(url);
     if (curl_url_set(url, CURLUPART_URL, request->url, CURLU_DISALLOW_USER) != CURLUE_OK)
-        return error_set(err, ERROR_INVALID, "not a URL, or one with a user: %.100s", request->url);
+        return error_set(err, ERROR_INVALID, "not a URL, or one with a user: %.100s",
+                         shown_url(request));
     if (fill(request, url, &target, err) < 0)
         return -1;
     *ret_target = target;
@@ -169,8 +177,10 @@ int http_check_outward_url(const char *url, struct error *err)
     owned(http_target) struct http_target target = { 0 };
     struct url parts;
 
-    if (http_target_read(&request, &target, err) < 0 || url_parse(target.url, &parts, err) < 0)
+    if (http_target_read(&request, &target, err) < 0)
         return -1;
+    if (url_parse(target.url, &parts, NULL) < 0)
+        return error_set(err, ERROR_INVALID, "not a URL that can be used");
     if (is_link_host(parts.host) || text_equal(parts.host, "metadata.google.internal"))
         return error_set(err, ERROR_INVALID, "%s is where clouds answer their machines",
                          parts.host);

@@ -21,6 +21,7 @@ static json_t *get_hosts(const struct ask *ask, struct error *err);
 static json_t *get_version(const struct ask *ask, struct error *err);
 static json_t *get_whoami(const struct ask *ask, struct error *err);
 static json_t *get_day(const struct ask *ask, struct error *err);
+static json_t *get_forecast(const struct ask *ask, struct error *err);
 static json_t *get_changes(const struct ask *ask, struct error *err);
 static json_t *get_metrics(const struct ask *ask, struct error *err);
 static json_t *get_healthz(const struct ask *ask, struct error *err);
@@ -53,6 +54,7 @@ static const struct route routes[] = {
     { HTTP_GET,  "/v1/departures",    get_departures, ACCESS_VIEWER, IS_SHARED, RATE_READ },
     { HTTP_GET,  "/v1/departures.ics", get_departures, ACCESS_VIEWER, IS_CALENDAR | IS_SHARED, RATE_READ },
     { HTTP_GET,  "/v1/day",           get_day,       ACCESS_VIEWER, IS_SHARED, RATE_READ },
+    { HTTP_GET,  "/v1/forecast",      get_forecast,  ACCESS_VIEWER, IS_SHARED, RATE_READ },
     { HTTP_GET,  "/v1/changes",       get_changes,   ACCESS_VIEWER, IS_STREAM, RATE_READ },
     { HTTP_GET,  "/v1/whoami",        get_whoami,    ACCESS_NONE, 0, RATE_FREE },
     { HTTP_GET,  "/v1/hosts",         get_hosts,     ACCESS_VIEWER, IS_SHARED, RATE_FREE },
@@ -160,6 +162,12 @@ static json_t *get_day(const struct ask *ask, struct error *err)
 {
     (void)err;
     return service_day(ask->service);
+}
+
+static json_t *get_forecast(const struct ask *ask, struct error *err)
+{
+    (void)err;
+    return service_forecast(ask->service);
 }
 
 static json_t *get_changes(const struct ask *ask, struct error *err)

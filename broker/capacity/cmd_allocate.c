@@ -13,6 +13,7 @@
 #include "broker/capacity/allocate_print.h"
 #include "broker/capacity/allocate_shard.h"
 #include "broker/sizing/allocate_forecast.h"
+#include "broker/sizing/forecast_record.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
 
@@ -112,6 +113,54 @@ static bool is_same(const char *path, const struct text *want)
            memcmp(found->chars, want->chars, want->length) == 0;
 }
 
+/* Prepares a file where it changes. */
+static int put_bytes(const char *path, const struct text *bytes, struct put *put, struct error *err)
+{
+    if (is_same(path, bytes))
+        return 0;
+    json_array_append_new(put->changed, json_text(path));
+    return put->is_check ? 0 : file_set_add(&put->files, path, bytes->chars, bytes->length, err);
+}
+
+/* The file of the windows that are not planned now; NULL: there is none. */
+static struct forecast_file *read_before(const struct allocate_command *command, const char *path)
+{
+    struct forecast_file *file;
+    struct error err = { 0 };
+
+    if (!command->inputs.options.window || !file_exists(path))
+        return NULL;
+    file = forecast_file_read(path, &err);
+    if (!file)
+        fprintf(stderr, "note: it is replaced, without its other windows: %s\n", err.text);
+    return file;
+}
+
+/* What the windows were planned for, beside their files.  Too long a one is left out: it must not
+   keep a plan from being written, and an old one would be of another plan. */
+static int put_forecast(const struct allocate_command *command, const char *folder, struct put *put,
+                        struct error *err)
+{
+    const struct allocate_inputs *inputs = &command->inputs;
+    owned(chars) char *path = text_format("%s/" FORECAST_FILE_NAME, folder);
+    owned(forecast_file) struct forecast_file *before = read_before(command, path);
+    const struct forecast_record record = { inputs->model, command->plan, inputs->forecasts,
+                                            &inputs->forecast, before };
+    owned(forecast_file) struct forecast_file *file = forecast_record_make(&record);
+    owned(text) struct text *bytes = text_new(FORECAST_FILE_LIMIT);
+
+    forecast_file_print(file, bytes);
+    if (bytes->is_cut) {
+        owned(forecast_file) struct forecast_file *none = forecast_file_new();
+
+        fprintf(stderr, "note: %s would be longer than %d bytes: it is written without windows\n",
+                path, FORECAST_FILE_LIMIT);
+        text_reset(bytes);
+        forecast_file_print(none, bytes);
+    }
+    return put_bytes(path, bytes, put, err);
+}
+
 /* Prepares one window's file where it changes. */
 static int put_file(const struct allocate_command *command, size_t window, const char *path,
                     struct put *put, struct error *err)
@@ -125,10 +174,7 @@ static int put_file(const struct allocate_command *command, size_t window, const
     schedule_print(command->plan->schedules[window], head->chars, bytes);
     if (bytes->is_cut)
         return error_set(err, ERROR_INVALID, "%s: the schedule is too long", path);
-    if (is_same(path, bytes))
-        return 0;
-    json_array_append_new(put->changed, json_text(path));
-    return put->is_check ? 0 : file_set_add(&put->files, path, bytes->chars, bytes->length, err);
+    return put_bytes(path, bytes, put, err);
 }
 
 /* Writes (or with --check compares) every window's file, all or none; lists those that change. */
@@ -155,6 +201,8 @@ static int put_files(const struct allocate_command *command, struct put *put, st
         if (command->plan->schedules[i] && put_file(command, i, path, put, err) < 0)
             return -1;
     }
+    if (put_forecast(command, folder, put, err) < 0)
+        return -1;
     return file_set_place(&put->files, err);
 }
 

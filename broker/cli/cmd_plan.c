@@ -14,6 +14,7 @@
 #include "broker/terminal/leavers.h"
 #include "broker/terminal/output.h"
 #include "broker/terminal/table.h"
+#include "windows/forecast/forecast_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -209,12 +210,15 @@ static json_t *read_request(const struct command_call *call, const struct config
 }
 
 /* Whether it is in force, or waits for a second person. */
-static void print_applied(const json_t *plan, size_t schedules, struct text *out)
+static void print_applied(const json_t *plan, const json_t *schedules, struct text *out)
 {
+    bool has_forecast = json_object_get(schedules, FORECAST_FILE_NAME) != NULL;
     const char *id = json_text_or(plan, "approval/id", "-");
 
     if (json_bool_or(plan, "is_applied", true))
-        text_add(out, "Applied: %zu schedules are in force.\n", schedules);
+        text_add(out, "Applied: %zu schedules are in force%s.\n",
+                 json_object_size(schedules) - has_forecast,
+                 has_forecast ? ", with the forecast that they were planned for" : "");
     else
         text_add(out,
                  "Not applied: %" PRId64 " nodes would change their pools. %s waits for a second "
@@ -242,7 +246,7 @@ int cmd_apply(struct command_call *call)
         client_print_json(call, plan);
     } else {
         show_plan(call, plan);
-        print_applied(plan, json_object_size(json_object_get(request, "schedules")), out);
+        print_applied(plan, json_object_get(request, "schedules"), out);
         output_print(call, out->chars);
     }
     return json_bool_or(plan, "is_applied", true) ? EXIT_DONE : EXIT_REFUSED;

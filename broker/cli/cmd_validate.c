@@ -15,6 +15,7 @@
 #include "broker/config/config.h"
 #include "broker/doctor/examination.h"
 #include "broker/fleet/fleet.h"
+#include "broker/planning/forecast_check.h"
 #include "broker/planning/schedule_check.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
@@ -64,6 +65,16 @@ static void validate_schedule(struct validation *validation, const char *path)
     if (schedule && validation->config)
         (void)!schedule_check(validation->config, schedule, path, NULL, &err);
     add_result(validation, path, "schedule", &err);
+}
+
+static void validate_forecast(struct validation *validation, const char *path)
+{
+    struct error err = { 0 };
+    owned(forecast_file) struct forecast_file *file = forecast_file_read(path, &err);
+
+    if (file && validation->config)
+        (void)!forecast_check(validation->config, file, path, &err);
+    add_result(validation, path, "forecast", &err);
 }
 
 static void add_found(void *context, const char *kind, const char *path, const struct error *err)
@@ -192,6 +203,13 @@ static bool is_config(const char *path)
            yaml_get(yaml_root(document), "clusters");
 }
 
+static bool is_forecast(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return text_equal(slash ? slash + 1 : path, FORECAST_FILE_NAME);
+}
+
 static char *schedule_path(const struct config *config, size_t window)
 {
     return text_format("%s/%s.yaml", config->schedules, config->windows->items[window].name);
@@ -237,6 +255,11 @@ static void validate_all(struct validation *validation, const char *path)
         if (file_exists(file) || !window_is_over(&config->windows->items[i], now))
             validate_schedule(validation, file);
     }
+
+    owned(chars) char *forecast = text_format("%s/" FORECAST_FILE_NAME, config->schedules);
+
+    if (file_exists(forecast))
+        validate_forecast(validation, forecast);
     validation->config = NULL;
 }
 
@@ -311,6 +334,8 @@ static int validate(struct command_call *call)
 
         if (is_config(file))
             config_free(validate_config(&validation, file));
+        else if (is_forecast(file))
+            validate_forecast(&validation, file);
         else
             validate_schedule(&validation, file);
     }

@@ -37,17 +37,22 @@ struct map *schedules_decode(const struct service *service, const json_t *schedu
     const struct config *config = service->config;
     struct wall_time now = loop_wall(service->world->loop);
     owned(map) struct map *book = targets_book_new();
+    owned(forecast_file) struct forecast_file *forecast = NULL;
 
     if (!json_is_object(schedules)) {
         error_set(err, ERROR_INVALID, "schedules: expected an object of window: text");
         return NULL;
     }
+    if (forecast_decode(service, schedules, &forecast, err) < 0)
+        return NULL;
     for (void *at = json_object_iter((json_t *)(uintptr_t)schedules); at;
          at = json_object_iter_next((json_t *)(uintptr_t)schedules, at)) {
         const char *window = json_object_iter_key(at);
         const char *text = json_string_value(json_object_iter_value(at));
         struct schedule *schedule;
 
+        if (text_equal(window, FORECAST_FILE_NAME))
+            continue; /* forecast_decode() */
         if (!text) {
             error_set(err, ERROR_INVALID, "schedules/%s: expected the text of a file", window);
             return NULL;
@@ -151,7 +156,8 @@ static int load_names(void *context, const char *id, uint64_t rev, const json_t 
 
 int schedules_load(struct service *service, struct error *err)
 {
-    if (journal_load(service->world->journal, "schedule", load_one, service, err) < 0)
+    if (journal_load(service->world->journal, "schedule", load_one, service, err) < 0 ||
+        forecast_load(service, err) < 0)
         return -1;
     return journal_load(service->world->journal, "named", load_names, service, err);
 }
@@ -305,13 +311,18 @@ static void keep_schedules(struct service *service, const struct apply_act *act)
 /* Takes the act's book when it succeeds. */
 static int put_in_force(struct service *service, const struct apply_act *act, struct error *err)
 {
-    struct journal_batch *batch = journal_batch_new(service->epoch);
+    owned(forecast_file) struct forecast_file *forecast = NULL;
+    struct journal_batch *batch;
     owned(json) json_t *event = json_make("{ss ss ss* sI}", "event", "schedules_applied", "by",
                                           act->by, "approved_by", act->approver, "changed_nodes",
                                           (json_int_t)act->nodes);
     owned(json) json_t *names = names_of(service, act->plan);
 
+    if (forecast_decode(service, act->schedules, &forecast, err) < 0)
+        return -1;
+    batch = journal_batch_new(service->epoch);
     put_schedules(service, act, batch);
+    forecast_put(service, act->schedules, batch);
     journal_put(batch, "named", "leaving", service->named_rev, names);
     journal_event(batch, loop_wall(service->world->loop), event);
     if (act->approval)
@@ -326,6 +337,7 @@ static int put_in_force(struct service *service, const struct apply_act *act, st
     service->named_rev++;
     set_names(service, names);
     keep_schedules(service, act);
+    forecast_set(service, steal(&forecast));
     timer_set_sooner(service->timer, 0);
     return 0;
 }

@@ -196,6 +196,7 @@ void service_close(struct service *service)
     map_free(service->schedule_prints);
     approvals_clear(service);
     approve_clear(service);
+    forecast_file_free(service->forecast);
     map_free(service->named);
     health_free(service->health);
     course_free(service->course);

@@ -119,6 +119,14 @@ int service_find_node(const struct service *service, const char *name, struct er
 json_t *service_day(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 
+/* The forecast that the schedules in force were planned for: {at, state ("current", "outdated": the
+   plan was to be made again before now, "not-asked": planned from last week's demand, "none"),
+   windows: [{window, demand_from, demand_to, use_until, is_forecast, is_outdated, need: {gpus:
+   {lower, point, bound}, nodes (null: nodes of several sizes)}, why (need is null), queues}],
+   scores: [{queue, score}], score}. */
+json_t *service_forecast(const struct service *service)
+    __attribute__((returns_nonnull, warn_unused_result));
+
 /* How long transfers take: {leads: [leads_describe() and `key`]}. */
 json_t *service_leads(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));

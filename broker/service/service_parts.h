@@ -18,6 +18,7 @@
 #include "broker/transfer/runner.h"
 #include "broker/transfer/side.h"
 #include "broker/webhooks/webhooks.h"
+#include "windows/forecast/forecast_file.h"
 
 struct scaler;
 struct quotas;
@@ -106,8 +107,10 @@ struct service {
     struct map *named;  /* production nodes that the last applied plan named: "POOL/NODE" -> rank,
                            from 1, as uintptr_t */
     uint64_t named_rev; /* of its record; 0: none */
-    struct map *schedule_revs;   /* window -> journal revision as uint64_t * */
-    struct map *schedule_prints; /* window -> SHA-256 of its text */
+    struct map *schedule_revs;      /* window -> journal revision as uint64_t * */
+    struct map *schedule_prints;    /* window -> SHA-256 of its text */
+    struct forecast_file *forecast; /* of the schedules in force; NULL: they came without */
+    uint64_t forecast_rev;          /* of its record; 0: none */
     ARRAY(struct reclaim) reclaims;
     ARRAY(struct reclaim) lost_reclaims; /* their pool is not configured: NULL */
     ARRAY(struct approval) approvals;
@@ -198,6 +201,18 @@ int schedules_load(struct service *service, struct error *err) __attribute__((wa
 /* Parses and checks a full set; NULL and ERROR_INVALID otherwise. */
 struct map *schedules_decode(const struct service *service, const json_t *schedules,
                              struct error *err) __attribute__((warn_unused_result));
+
+/* forecast.c: *ret_file is the one that comes with a full set of schedules, or NULL.  The caller
+   frees it; ERROR_INVALID when it is wrong. */
+int forecast_decode(const struct service *service, const json_t *schedules,
+                    struct forecast_file **ret_file, struct error *err)
+    __attribute__((warn_unused_result));
+/* Puts the record of those schedules into their batch, and when that is accepted, takes the file.
+ */
+void forecast_put(const struct service *service, const json_t *schedules,
+                  struct journal_batch *batch);
+void forecast_set(struct service *service, struct forecast_file *file);
+int forecast_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
 
 /* service.c: service_new() makes a service that has loaded nothing.  service_load_records() loads
    all records of its journal; without a fleet it starts nothing. */

@@ -16,6 +16,7 @@
 #include "broker/terminal/output.h"
 #include "broker/terminal/times.h"
 #include "windows/allocation/schedule.h"
+#include "windows/forecast/forecast_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -321,6 +322,23 @@ void client_tell(const struct command_call *call, const json_t *json,
     output_print(call, out->chars);
 }
 
+/* What they were planned for, if the folder has it. */
+static int add_forecast(const char *folder, json_t *schedules, struct error *err)
+{
+    owned(chars) char *path = text_format("%s/" FORECAST_FILE_NAME, folder);
+    owned(text) struct text *text = NULL;
+    owned(forecast_file) struct forecast_file *file = NULL;
+
+    if (!file_exists(path))
+        return 0;
+    text = file_read(path, FORECAST_FILE_LIMIT, err);
+    file = text ? forecast_file_parse(text->chars, text->length, path, err) : NULL;
+    if (!file)
+        return -1;
+    json_put(schedules, FORECAST_FILE_NAME, json_text(text->chars));
+    return 0;
+}
+
 json_t *client_schedules(const char *folder, struct error *err)
 {
     struct file_list list;
@@ -349,7 +367,7 @@ json_t *client_schedules(const char *folder, struct error *err)
                   folder);
         return NULL;
     }
-    return steal(&schedules);
+    return add_forecast(folder, schedules, err) < 0 ? NULL : steal(&schedules);
 }
 
 bool client_will_ask(const struct command_call *call)

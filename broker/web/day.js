@@ -19,7 +19,7 @@ const windows = new Table("What the windows want", [
   { title: "Window", text: (row) => row.window },
   { title: "Nodes wanted", is_number: true, text: (row) => number(row.nodes) },
 ]);
-let facts = { day: null, status: null, departures: null };
+let facts = { day: null, status: null, departures: null, forecast: null };
 
 /* Looks of several clusters are of the same times: their sum, unknown if one of them is. */
 function sum(clusters, column, now) {
@@ -40,6 +40,31 @@ function ahead(clusters, now, until) {
   const last = points.at(-1);
   if (last) points.push([until, last[1]]);
   return points;
+}
+
+/* The need that the forecast says of the windows to come: of all production together, so not of one
+ * cluster of several.  A window of which it says nothing is a gap. */
+function needs(production, chosen, windows) {
+  const whole = facts.day.clusters.filter((c) => c.role === "production").length;
+  if (!facts.forecast || production.length === 0 || (chosen !== ALL && whole > 1)) return [];
+  return windows.map((window) => {
+    const found = facts.forecast.windows.find((row) => row.window === window.name);
+    const is_late = found && Date.parse(found.use_until) <= window.from;
+    return { from: Math.max(window.from, facts.now), to: window.to, need: is_late ? null : found?.need?.nodes ?? null };
+  });
+}
+
+/* Why some of it is not drawn; "" when all is. */
+function lackOf(course, chosen) {
+  const { forecast } = facts;
+  if (!forecast) return "";
+  if (course.needs.length === 0)
+    return chosen === ALL ? "" : "The bound of demand is of all clusters together: choose all clusters to see it.";
+  if (forecast.state === "none" || forecast.state === "not-asked") return "There is no bound of demand: these schedules were made without a forecast (see Forecast).";
+  if (course.needs.every((row) => row.need)) return "";
+  if (forecast.windows.some((row) => row.need && !row.need.nodes)) return "The bound of demand is known in GPUs only: production has nodes of several sizes (see Forecast).";
+  const names = new Set(course.windows.filter((window, i) => !course.needs[i].need).map((window) => window.name));
+  return `No bound of demand is drawn for ${[...names].join(", ")}${forecast.state === "outdated" ? ": the forecast is OUTDATED" : ""} (see Forecast).`;
 }
 
 function clusterOf(status, pool) {
@@ -92,17 +117,20 @@ function courseOf(chosen) {
     ahead: ahead(production, now, until),
     moves: moves(chosen, from, until),
   };
+  course.needs = needs(production, chosen, course.windows);
   course.hidden = Math.max(course.moves.length - LANES, 0);
   course.moves.length = Math.min(course.moves.length, LANES);
-  const all = [...course.ready, ...course.wanted, ...course.lent, ...course.ahead].map((point) => point[1] ?? 0);
+  const all = [...course.ready, ...course.wanted, ...course.lent, ...course.ahead].map((point) => point[1] ?? 0)
+    .concat(course.needs.map((row) => row.need?.bound ?? 0));
   course.most = Math.max(Math.ceil(Math.max(...all, 1) * 1.1), 4);
   return course;
 }
 
 function titleOf(course, chosen) {
   const last = (points) => number(points.at(-1)?.[1] ?? null);
+  const bound = course.needs[0]?.need?.bound;
   return `${chosen || "All clusters"}: ${last(course.ready)} nodes ready, ${last(course.wanted)} wanted now, `
-    + `${last(course.lent)} lent, ${count(course.moves.length + course.hidden, "move")} planned or under way. `
+    + `${bound === undefined ? "no bound of demand" : `the demand's bound needs ${bound.toFixed(1)}`}, ` + `${last(course.lent)} lent, ${count(course.moves.length + course.hidden, "move")} planned or under way. `
     + "The table below has what the windows want.";
 }
 
@@ -116,8 +144,7 @@ function render() {
   say(hidden, course.hidden ? `${count(course.hidden, "further move")} not drawn: the section Transfers has all.` : "");
   say(note, `Times in ${zoneName()}. ${day.since
     ? `Ready, lent and wanted nodes are what this service saw since ${when(day.since)}; it keeps 24 hours, and forgets them when it restarts.`
-    : "The service has not seen its clusters yet."} The bound of demand is not drawn: the service knows the schedules, `
-    + "not the forecasts that they were made from (see Forecast).");
+    : "The service has not seen its clusters yet."} ${lackOf(course, chosen)}`.trim());
   const rows = day.clusters.filter((c) => c.ahead && (chosen === ALL || c.cluster === chosen))
     .flatMap((c) => c.ahead.map((row) => ({ ...row, window: `${row.window}, ${c.cluster}` })));
   windows.show(rows, (row) => `${row.from} ${row.window}`, "No schedule is in force.");
@@ -127,6 +154,8 @@ export function setUpDay() {
   const legend = make("ul", { class: "legend" },
     make("li", null, swatch("wanted"), "wanted by the schedule"),
     make("li", null, swatch("wanted ahead"), "wanted next"),
+    make("li", null, swatch("bound"), "bound of demand"),
+    make("li", null, swatch("interval"), "its interval"),
     make("li", null, swatch("ready"), "ready"),
     make("li", null, swatch("lent"), "lent to research"),
     make("li", null, swatch("running"), "moves under way"),

@@ -8,6 +8,7 @@ import { setUpClusters, showClusters } from "/page/clusters.js";
 import { setUpDay, showDay } from "/page/day.js";
 import { setUpDepartures, showDepartures } from "/page/departures.js";
 import { find, say } from "/page/dom.js";
+import { setUpForecast, showForecast } from "/page/forecast.js";
 import { showHead, showUnknown } from "/page/head.js";
 import { setUpPlan } from "/page/plan.js";
 import { readEvents, readLeads, setUpStory } from "/page/story.js";
@@ -67,7 +68,9 @@ async function readDay() {
   if (!isDue("day", DAY_MS)) return;
   const day = await ask("/v1/day");
   useZone(day.time_zone);
-  showDay({ day });
+  const forecast = await ask("/v1/forecast");
+  showDay({ day, forecast });
+  showForecast(forecast);
 }
 
 async function readRest() {
@@ -145,6 +148,7 @@ setUpClusters();
 setUpTransfers();
 setUpDepartures();
 setUpPlan();
+setUpForecast();
 setUpStory();
 setUpActs(again);
 find("sign").hidden = location.protocol !== "https:";

@@ -86,13 +86,26 @@ function lanes(course, at) {
   });
 }
 
-/* course: {from, to, now, most, width, windows, wanted, ahead, ready, lent, moves, title} */
+/* The interval of each window's need as a box, and its upper end as a line. */
+function bounds(course, at) {
+  return course.needs.filter((row) => row.need).flatMap(({ from, to, need }) => {
+    const x = at.x(from), width = at.x(to) - x, top = at.y(need.bound);
+    return [
+      draw("rect", { class: "interval", x, y: top, width, height: Math.max(at.y(need.lower) - top, 0) }),
+      draw("line", { class: "bound", x1: x, x2: x + width, y1: top, y2: top }),
+      draw("line", { class: "point", x1: x, x2: x + width, y1: at.y(need.point), y2: at.y(need.point) }),
+    ];
+  });
+}
+
+/* course: {from, to, now, most, width, windows, needs, wanted, ahead, ready, lent, moves, title} */
 export function picture(course) {
   course.bottom = TOP + HEIGHT + 10 + course.moves.length * LANE + FOOT;
   const at = scale(course), now = at.x(course.now);
   return draw("svg", { viewBox: `0 0 ${course.width} ${course.bottom}`, role: "img", "aria-label": course.title },
     ...bands(course, at),
     ...axes(course, at),
+    ...bounds(course, at),
     draw("path", { class: "lent", d: area(course.lent, at) }),
     draw("path", { class: "wanted", d: path(course.wanted, at, true) }),
     draw("path", { class: "wanted ahead", d: path(course.ahead, at, true) }),
@@ -103,7 +116,7 @@ export function picture(course) {
 
 /* What a line of the legend looks like. */
 export function swatch(name) {
-  const shape = name === "lent" || name === "running" || name === "planned"
+  const shape = name === "lent" || name === "interval" || name === "running" || name === "planned"
     ? draw("rect", { class: name, x: 1, y: 1, width: 26, height: 8 })
     : draw("path", { class: name, d: "M0 5H28" });
   return draw("svg", { viewBox: "0 0 28 10", "aria-hidden": "true" }, shape);

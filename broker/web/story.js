@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lead times, events, and what the service knows of forecasts. */
+ * Lead times and events. */
 
 import { ask } from "/page/api.js";
 import { find, make, say } from "/page/dom.js";
@@ -47,9 +47,6 @@ export function setUpStory() {
   form.addEventListener("submit", (event) => { event.preventDefault(); readEvents(); });
   find("events").append(form, events.element, wrong);
   find("leads").append(leadNote, leads.element);
-  find("forecast").append(make("p", null, "The service stores schedules, and no forecast: it cannot draw an interval or a scorecard that it does not have. ",
-    make("code", null, "sluice forecast --demand FILE"), " prints each queue's forecast with its bound, and ",
-    make("code", null, "--score"), " how often the bounds of past days held."));
 }
 
 export async function readLeads(status) {

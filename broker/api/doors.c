@@ -418,7 +418,7 @@ int doors_open(struct doors *doors, struct world *world, struct service *service
     try_part(doors, PART_GROUP, give_socket(doors, &why), &why);
     try_part(doors, PART_METRICS, listen_for_metrics(doors, &why), &why);
     try_part(doors, PART_TLS, listen_for_remote(doors, &why), &why);
-    service_set_face(service, &(struct service_face){ look, describe, doors });
+    service_set_face(service, FACE_DOORS, &(struct service_face){ look, describe, doors });
     groups_retry(doors->groups, loop, mend_groups, doors);
     doors->timer = timer_new(loop, on_timer, doors);
     wait(doors);
@@ -447,7 +447,7 @@ void doors_close(struct doors *doors)
     if (!doors)
         return;
     if (doors->service)
-        service_set_face(doors->service, &(struct service_face){ 0 });
+        service_set_face(doors->service, FACE_DOORS, &(struct service_face){ 0 });
     doors->service = NULL;
     groups_stop(doors->groups);
     timer_free(steal(&doors->timer));

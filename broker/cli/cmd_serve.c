@@ -11,6 +11,7 @@
 #include "base/world/world.h"
 #include "broker/access/names.h"
 #include "broker/api/doors.h"
+#include "broker/doctor/rounds.h"
 #include "broker/journal/journal.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
@@ -21,6 +22,9 @@
 
 /* An answer takes less on its way; it would be lost with the doors. */
 enum { ANSWER_MS = 250 };
+
+/* The doctor's own way out: a request of a step must not wait behind its. */
+static const struct http_limits doctor_limits = { .in_flight = 16, .in_flight_per_host = 4 };
 
 /* A reload asks for groups, and reads records: longer than this only hangs. */
 enum { RELOAD_PATIENCE_MS = 10 * MINUTE_MS };
@@ -37,6 +41,8 @@ struct stack {
     struct world world;
     struct random random;
     struct service *service;
+    struct world doctor_world; /* the same loop, another client, no journal */
+    struct rounds *rounds;
     struct doors *doors;
     struct supervisor *supervisor;
     struct timer *timer; /* ends when the answer to `sluice reload` has gone out */
@@ -57,6 +63,7 @@ static void reload_clear(struct reload *reload)
 static void close_service(struct stack *stack)
 {
     doors_close(stack->doors); /* first: its calls ask the service */
+    rounds_free(steal(&stack->rounds));
     service_close(steal(&stack->service));
 }
 
@@ -68,6 +75,7 @@ static void close_stack(struct stack *stack)
     timer_free(stack->timer);
     reload_clear(&stack->reload);
     journal_close(stack->world.journal);
+    http_free(stack->doctor_world.http);
     http_free(stack->world.http);
     loop_free(stack->world.loop);
     config_free(stack->config);
@@ -126,12 +134,21 @@ static void warn_of_file(void *context, const char *path, const char *text)
 static json_t *ask_reload(void *context, const char *by, bool is_dry_run, struct error *err);
 static void on_answered(void *context);
 
+static void open_rounds(struct stack *stack, const struct config *config)
+{
+    stack->rounds = rounds_new(&stack->doctor_world, config);
+    service_set_face(stack->service, FACE_ROUNDS,
+                     &(struct service_face){ .look = rounds_look, .context = stack->rounds });
+}
+
 static int open_service(struct stack *stack, const struct config *config, struct doors *doors,
                         struct error *err)
 {
     stack->service = service_open(&stack->world, config, err);
-    if (stack->service)
+    if (stack->service) {
         service_on_reload(stack->service, ask_reload, stack);
+        open_rounds(stack, config);
+    }
     return stack->service ? doors_open(doors, &stack->world, stack->service, err) : -1;
 }
 
@@ -151,7 +168,9 @@ static int build(struct stack *stack, const struct config *config, struct error 
         return -1;
     stack->timer = timer_new(world->loop, on_answered, stack);
     world->http = http_curl_new(world->loop, NULL, err);
-    if (!world->http)
+    stack->doctor_world = *world;
+    stack->doctor_world.http = http_curl_new(world->loop, &doctor_limits, err);
+    if (!world->http || !stack->doctor_world.http)
         return -1;
     world->journal = journal_sqlite_open(config->journal, err);
     if (!world->journal)

@@ -68,6 +68,9 @@ static const struct condition_row rows[] = {
     [CONDITION_WEBHOOK_FAILING] = { "webhook_failing", SEVERITY_WARNING, "WEBHOOK",
         "those who count on its messages",
         "`sluice webhooks` shows its state; `sluice webhooks test` asks it again" },
+    [CONDITION_DOCTOR_WRONG] = { "doctor_wrong", SEVERITY_WARNING, "DOCTOR",
+        "what sluice does there: it cannot, or not safely",
+        "`sluice doctor` asks again at once, and names each remedy" },
     [CONDITION_GANG_SUSPENDED] = { "gang_suspended", SEVERITY_WARNING, "",
         "a gang of research",
         "resume it by hand" },
@@ -110,6 +113,9 @@ static const struct condition_row rows[] = {
     [CONDITION_DEVICES_UNKNOWN] = { "devices_unknown", SEVERITY_NOTE, "",
         "plans, which take pods with claims for whole nodes",
         "`sluice doctor` says which right is missing" },
+    [CONDITION_DOCTOR_DOUBTFUL] = { "doctor_doubtful", SEVERITY_NOTE, "",
+        "a part of what sluice can do there",
+        "`sluice doctor` asks again at once, and names each remedy" },
 };
 /* clang-format on */
 

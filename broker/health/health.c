@@ -96,6 +96,15 @@ void health_add(struct health *health, const struct condition *condition, char *
     finding->key = text_format("%s/%s/%s", row->id, finding->is.cluster, finding->is.what);
 }
 
+bool health_holds(const struct health *health, enum condition_kind kind, const char *what)
+{
+    for (size_t i = 0; what[0] != '\0' && i < health->held.list.count; i++)
+        if (health->held.list.items[i].is.kind == kind &&
+            text_equal(health->held.list.items[i].is.what, what))
+            return true;
+    return false;
+}
+
 /* By the place of its kind in the table; those of one kind stay in the order of the look. */
 static void sort(struct findings *findings)
 {

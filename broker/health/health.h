@@ -36,6 +36,9 @@ void health_begin(struct health *health);
    there already is not added again.  Copies the condition's texts, and takes the sentence. */
 void health_add(struct health *health, const struct condition *condition, char *text);
 
+/* Whether the look under way has added one of that kind that is about `what`; "": false. */
+bool health_holds(const struct health *health, enum condition_kind kind, const char *what);
+
 /* Told of a condition that holds and did not at the last look that told (holds), or that ended
    since.  The texts are valid during the call. */
 typedef void (*health_told_fn)(void *context, const struct condition *condition, const char *text,

@@ -208,9 +208,11 @@ void service_after(struct service *service, journal_after_fn fn, void *context)
     journal_after(service->world->journal, fn, context);
 }
 
-void service_set_face(struct service *service, const struct service_face *face)
+void service_set_face(struct service *service, enum service_face_place place,
+                      const struct service_face *face)
 {
-    service->face = *face;
+    require(place >= 0 && place < FACE_PLACES);
+    service->faces[place] = *face;
 }
 
 bool service_is_broken(const struct service *service)

@@ -64,14 +64,16 @@ json_t *service_reloaded(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 
 /* What the status and the conditions say of that which the service does not know: where it is
-   asked.  Any member may be NULL. */
+   asked, and what was found at what its configuration names.  Any member may be NULL. */
+enum service_face_place { FACE_DOORS, FACE_ROUNDS, FACE_PLACES };
 struct health;
 struct service_face {
     void (*look)(void *context, struct health *health); /* adds conditions */
     void (*describe)(void *context, json_t *status);    /* adds members */
     void *context;
 };
-void service_set_face(struct service *service, const struct service_face *face);
+void service_set_face(struct service *service, enum service_face_place place,
+                      const struct service_face *face);
 
 /* Whether the journal failed and the process should end. */
 bool service_is_broken(const struct service *service);

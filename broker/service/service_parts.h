@@ -118,7 +118,7 @@ struct service {
     struct losses losses;
     struct unreadable unreadable;
     struct health *health; /* of the last look */
-    struct service_face face;
+    struct service_face faces[FACE_PLACES];
     service_reload_fn reload; /* NULL: this service cannot */
     void *reload_context;
     struct timer *timer;

@@ -393,7 +393,8 @@ json_t *service_status(struct service *service)
     json_object_set_new(status, "emergency_evictions",
                         json_integer((json_int_t)service->runner->notices.emergencies));
     json_object_set_new(status, "transfers", describe_transfers(service, false));
-    if (service->face.describe)
-        service->face.describe(service->face.context, status);
+    for (size_t i = 0; i < FACE_PLACES; i++)
+        if (service->faces[i].describe)
+            service->faces[i].describe(service->faces[i].context, status);
     return status;
 }

@@ -317,8 +317,9 @@ static void look(const struct service *service, const struct survey *survey, str
     for (size_t i = 0; i < service->config->pool_count; i++)
         add_newest(service, &service->config->pools[i], health);
     webhooks_add_conditions(service->webhooks, health);
-    if (service->face.look)
-        service->face.look(service->face.context, health);
+    for (size_t i = 0; i < FACE_PLACES; i++)
+        if (service->faces[i].look)
+            service->faces[i].look(service->faces[i].context, health);
 }
 
 static void tell(void *context, const struct condition *condition, const char *text, bool holds)

@@ -200,8 +200,10 @@ static json_t *get_metrics(const struct ask *ask, struct error *err)
     json_t *facts = service_status(ask->service);
     const json_t *health = json_object_get(facts, "health");
     owned(json) json_t *leads = service_leads(ask->service);
+    owned(json) json_t *ledger = service_ledger(ask->service);
 
     (void)err;
+    json_object_set(facts, "ledger", ledger);
     json_object_set_new(facts, "version", json_text(SLUICE_VERSION));
     json_object_set_new(facts, "is_broken", json_boolean(service_is_broken(ask->service)));
     json_object_set_new(facts, "severity", json_integer(conditions_severity(health)));

@@ -68,6 +68,13 @@ static const struct family {
     { "reservation_nodes_used", GAUGE, "reservations", "reservation,machine,zone", "nodes", "Machines that exist in its pools" },
     { "reservation_nodes_moving", GAUGE, "reservations", "reservation,machine,zone", "moving_nodes", "Machines that transfers will make in its pools" },
 
+    { "lent_gpu_seconds", COUNTER, "ledger/pools", "cluster,reservation", "lent_gpu_s", "Ready GPUs of research beyond the static ones, times seconds; as the journal has it" },
+    { "transit_gpu_seconds", COUNTER, "ledger/pools", "cluster,reservation", "transit_gpu_s", "GPUs of nodes that left the cluster, from cordon to hand-over, times seconds" },
+    { "lost_gpu_seconds", COUNTER, "ledger/pools", "cluster,reservation", "lost_gpu_s", "Work of jobs that moves stopped, as estimated when each move began" },
+    { "lent_unseen_seconds", COUNTER, "ledger/pools", "cluster,reservation", "unseen_s", "Seconds in which the service did not know what was lent: not counted as lent" },
+    { "gpu_hour_price", GAUGE, "ledger/prices", "reservation,currency,basis,date", "price", "Price of a GPU for an hour, as the configuration has it" },
+    { "queue_wait_target_seconds", GAUGE, "ledger/queue_targets", "queue,percentile", "wait_target_s", "Wait target of a queue, which that percentile of its requests should meet" },
+
     { "moves", GAUGE, "transfers", "from,to,step", "", "Transfers under way" },
     { "moves_stuck", GAUGE, "steps", "", "needs_operator", "Transfers under way that need a person" },
     { "notice_violations", COUNTER, "", "", "notice_violations", "Pods that had to leave with less notice than was promised" },

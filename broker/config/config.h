@@ -51,6 +51,10 @@ struct config_reservation {
     int64_t nodes;
     char *ends_text;       /* NULL: it does not end */
     struct wall_time ends; /* from then on its machines are gone; 0: never */
+    double price;          /* of a GPU for an hour; 0: not known */
+    char *price_currency;  /* NULL: no price */
+    char *price_basis;     /* as people say it: "3y commitment"; NULL: not told */
+    char *price_date;      /* since when, as people say it; NULL: not told */
     size_t zone_index;     /* of `zone` among the zones of its machine and region, sorted by name */
 };
 

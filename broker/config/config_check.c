@@ -447,7 +447,7 @@ int config_check(struct config *config, struct error *err)
         check_clusters(config, err) < 0 || check_reservations(config, err) < 0 ||
         check_pools(config, err) < 0 || check_sources(config, err) < 0 ||
         check_workloads(config, err) < 0 || config_check_quotas(config, err) < 0 ||
-        check_events(config, err) < 0)
+        check_events(config, err) < 0 || config_check_prices(config, err) < 0)
         return -1;
     return check_queues(config, err);
 }

@@ -232,23 +232,6 @@ static const struct setting cluster_settings[] = {
       "research: share of the nodes that production leaves" },
 };
 
-static const struct setting reservation_settings[] = {
-    { "machine", SETTING_TEXT, offsetof(struct config_reservation, machine), NULL, 0, 0,
-      "machine type: a3-megagpu-8g" },
-    { "region", SETTING_TEXT, offsetof(struct config_reservation, region), NULL, 0, 0,
-      "region, as schedules call it" },
-    { "zone", SETTING_TEXT, offsetof(struct config_reservation, zone), NULL, 0, 0,
-      "the one zone in which its machines are" },
-    { "gpus_per_node", SETTING_INT, offsetof(struct config_reservation, gpus_per_node), NULL, 1,
-      1024, "GPUs of one machine" },
-    { "nodes", SETTING_INT, offsetof(struct config_reservation, nodes), NULL, 1, 100000,
-      "machines that are paid for" },
-    { "ends", SETTING_TEXT, offsetof(struct config_reservation, ends_text), "", 0, 0,
-      "time with zone, such as `2026-12-01T11:00:00Z`, from which its machines are gone: nothing "
-      "is "
-      "planned on them. AWS ends instances of a Capacity Block 30 minutes before the block" },
-};
-
 /* For providers, pools and sources only the keys that all kinds have: the others are in the tables
    of the kinds.  The help of `kind` is made from their names. */
 static const struct setting provider_settings[] = {
@@ -465,7 +448,7 @@ const struct config_table config_tables[CONFIG_TABLE_COUNT] = {
     [CONFIG_RESERVATIONS] = { "reservations.NAME",
                               "Finite capacity of one machine type in one zone. Nodes move only "
                               "inside a reservation.",
-                              TABLE(reservation_settings), ENTRIES(reservation) },
+                              TABLE(config_reservation_settings), ENTRIES(reservation) },
     [CONFIG_PROVIDERS] = { "providers.NAME", "One way into a cloud.", TABLE(provider_settings),
                            ENTRIES(provider), KINDS(config_provider, provider_account_kind) },
     [CONFIG_POOLS] = { "pools.NAME",

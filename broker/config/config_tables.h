@@ -38,6 +38,14 @@ enum config_table_id {
     CONFIG_TABLE_COUNT,
 };
 
+/* config_reservation.c */
+enum { CONFIG_RESERVATION_SETTINGS = 10 };
+extern const struct setting config_reservation_settings[CONFIG_RESERVATION_SETTINGS];
+
+/* Each price has a currency, and no currency is without a price. */
+int config_check_prices(const struct config *config, struct error *err)
+    __attribute__((warn_unused_result));
+
 /* The target of the top level: the settings themselves, and the mappings still to be read. */
 struct config_file {
     struct config config;

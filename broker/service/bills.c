@@ -110,6 +110,7 @@ static bool charge_gangs(struct service *service, struct survey *survey,
                 continue;
             gang->is_sunk = true;
             losses_add(&service->losses, gang->team, (double)gang->lost_gpu_s, now);
+            meters_charge(service, transfers[i]->source, (double)gang->lost_gpu_s);
             is_charged = true;
         }
     }
@@ -132,6 +133,7 @@ void bills_charge(struct service *service, struct survey *survey,
         runner_break(service->runner, &err);
     else
         service->losses.rev++;
+    meters_store(service);
 }
 
 /* ---- the transfers ---- */

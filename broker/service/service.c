@@ -49,6 +49,7 @@ static void tick(void *context)
     clock_look(service->clock);
     service_advance(service);
     story_look(service);
+    meters_look(service);
     tell_webhooks(service);
     journal_after(service->world->journal, tell, service);
 }
@@ -116,7 +117,7 @@ int service_load_records(struct service *service, struct error *err)
         schedules_load(service, err) < 0 || freezes_load(service, err) < 0 ||
         reclaims_load(service, err) < 0 || approvals_load(service, err) < 0 ||
         approve_load(service, err) < 0 || bills_load(service, err) < 0 ||
-        unreadable_load(service, err) < 0)
+        meters_load(service, err) < 0 || unreadable_load(service, err) < 0)
         return error_context(err, "journal");
     return 0;
 }
@@ -190,6 +191,7 @@ void service_close(struct service *service)
     guard_clear(&service->guard);
     reclaims_clear(service);
     losses_clear(&service->losses);
+    ledger_clear(&service->ledger);
     unreadable_clear(&service->unreadable);
     map_free(service->book);
     map_free(service->schedule_revs);

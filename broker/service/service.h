@@ -129,6 +129,13 @@ json_t *service_day(const struct service *service)
 json_t *service_forecast(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 
+/* {pools: [{pool, cluster, reservation, lent_gpu_s and unseen_s (of research), transit_gpu_s,
+   lost_gpu_s}], prices: [{reservation, price, currency, basis, date}], queue_targets: [{queue,
+   percentile, wait_target_s}]}.  The sums of the pools are those in the journal: they never fall.
+ */
+json_t *service_ledger(const struct service *service)
+    __attribute__((returns_nonnull, warn_unused_result));
+
 /* How long transfers take: {leads: [leads_describe() and `key`]}. */
 json_t *service_leads(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));

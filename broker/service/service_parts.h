@@ -8,6 +8,7 @@
 #include "broker/health/health.h"
 #include "broker/planning/course.h"
 #include "broker/planning/gangs.h"
+#include "broker/planning/ledger.h"
 #include "broker/planning/losses.h"
 #include "broker/planning/plan.h"
 #include "broker/planning/targets.h"
@@ -116,6 +117,11 @@ struct service {
     ARRAY(struct approval) approvals;
     ARRAY(struct unapproved) unapproved;
     struct losses losses;
+    struct ledger ledger;
+    uint64_t ledger_rev;      /* of its record; 0: none */
+    int64_t ledger_looked_ms; /* loop times; 0: not yet */
+    int64_t ledger_stored_ms;
+    bool is_storing_ledger; /* a commit with it is not on the disk yet */
     struct unreadable unreadable;
     struct health *health; /* of the last look */
     struct service_face faces[FACE_PLACES];
@@ -213,6 +219,13 @@ void forecast_put(const struct service *service, const json_t *schedules,
                   struct journal_batch *batch);
 void forecast_set(struct service *service, struct forecast_file *file);
 int forecast_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
+
+/* meters.c: counts what is lent and in transit, if a look is due; what a loss costs; and stores it,
+   which breaks the runner if the journal fails. */
+int meters_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
+void meters_look(struct service *service);
+void meters_charge(struct service *service, const struct config_pool *pool, double gpu_s);
+void meters_store(struct service *service);
 
 /* service.c: service_new() makes a service that has loaded nothing.  service_load_records() loads
    all records of its journal; without a fleet it starts nothing. */

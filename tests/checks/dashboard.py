@@ -14,10 +14,12 @@ OTHERS = {
     "DCGM_FI_DEV_GPU_UTIL": set(),
     "DCGM_FI_DEV_FB_USED": set(),
     "DCGM_FI_DEV_FB_FREE": set(),
+    "vllm:request_queue_time_seconds_bucket": {"le", "model_name", "engine"},
+    "vllm:num_requests_waiting": {"model_name", "engine"},
 }
 ADDED = {"instance", "job"}
 BUILT_IN = {"row", "stat", "table", "timeseries", "state-timeline"}
-NAME = r"\b(?:sluice_|DCGM_|ALERTS)\w*"
+NAME = r"\b(?:sluice_|DCGM_|ALERTS|vllm:)\w*"
 bad = []
 
 

@@ -3,6 +3,7 @@
 alerts of tools/packaging, and an Alertmanager that tells a receiver of ours.  All on loopback."""
 import datetime
 import http.server
+import itertools
 import json
 import os
 import re
@@ -38,7 +39,8 @@ clusters:
   prod-a: {{role: production, kubeconfig: prod-a.kubeconfig}}
   research-a: {{role: research, kubeconfig: research-a.kubeconfig}}
 reservations:
-  east: {{machine: a3-megagpu-8g, region: us-east5, zone: us-east5-a, gpus_per_node: 8, nodes: {reserved}}}
+  east: {{machine: a3-megagpu-8g, region: us-east5, zone: us-east5-a, gpus_per_node: 8, nodes: {reserved},
+         price: 2.1, price_currency: USD, price_basis: 3y commitment, price_date: '2026-10-01'}}
 providers:
   google: {{kind: gcp, endpoint: 'http://127.0.0.1:{port}/gcp', metadata: 'http://127.0.0.1:{port}/gcp'}}
 pools:
@@ -83,6 +85,19 @@ DCGM = "".join(
     for name, text, value in (("DCGM_FI_DEV_GPU_UTIL", "GPU utilization (in %)", 2),
                               ("DCGM_FI_DEV_FB_FREE", "Framebuffer memory free (in MiB)", 20000),
                               ("DCGM_FI_DEV_FB_USED", "Framebuffer memory used (in MiB)", 60000)))
+# The histogram of waits as vLLM has it; each scrape finds as many requests more.
+VLLM = "vllm:request_queue_time_seconds"
+
+
+def vllm(scrapes):
+    """Of ten requests since the scrape before, nine waited 300 ms at most and one a second."""
+    bounds = (("0.3", 9), ("1.0", 10), ("+Inf", 10))
+    labels = 'engine="0",model_name="chat"'
+    return (f"# HELP {VLLM} Histogram of time spent in WAITING phase for request.\n# TYPE {VLLM} histogram\n"
+            + "".join(f'{VLLM}_bucket{{{labels},le="{le}"}} {count * scrapes}\n' for le, count in bounds)
+            + f"# HELP vllm:num_requests_waiting Number of requests waiting.\n"
+              f"# TYPE vllm:num_requests_waiting gauge\nvllm:num_requests_waiting{{{labels}}} 2\n"
+            + f"{VLLM}_sum{{{labels}}} {3.0 * scrapes}\n{VLLM}_count{{{labels}}} {10 * scrapes}\n")
 
 
 def free_port():
@@ -112,10 +127,11 @@ def within(seconds, what, look):
 
 
 class Receiver:
-    """Hears what Alertmanager sends, by path, and serves the file of DCGM's exporter."""
+    """Hears what Alertmanager sends, by path, and serves the files of DCGM's exporter and of vLLM."""
 
     def __init__(self):
         heard = self.heard = []
+        scrapes = itertools.count(1)
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
@@ -128,7 +144,7 @@ class Receiver:
                 self.send_response(200)
                 self.send_header("Content-Type", "text/plain; version=0.0.4")
                 self.end_headers()
-                self.wfile.write(DCGM.encode())
+                self.wfile.write((DCGM if self.path == "/metrics" else vllm(next(scrapes))).encode())
 
             def log_message(self, *_):
                 pass
@@ -285,6 +301,8 @@ class World:
                 {"static_configs": [{"targets": [f"127.0.0.1:{self.alertmanager}"]}]}]},
             "scrape_configs": [
                 {"job_name": "sluice", "static_configs": [{"targets": [f"127.0.0.1:{self.metrics}"]}]},
+                {"job_name": "vllm", "metrics_path": "/vllm",
+                 "static_configs": [{"targets": [f"127.0.0.1:{self.receiver.port}"]}]},
                 {"job_name": "dcgm", "static_configs": [{"targets": [f"127.0.0.1:{self.receiver.port}"]}]}],
         }))
         self.start("alertmanager", "prometheus-alertmanager", "--config.file", "alertmanager.yaml",

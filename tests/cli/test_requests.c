@@ -155,8 +155,10 @@ static void a_dry_reclaim_changes_nothing(void **state)
     assert_non_null(answer);
     assert_int_equal(json_int_or(answer, "accepted_nodes", 0), 9); /* ten less its static one */
     assert_int_equal(json_int_or(answer, "wanted_nodes", 0), 50);
-    rehearsal_run(rehearsal, HOUR_MS);
+    rehearsal_run(rehearsal, 3 * MINUTE_MS);
     assert_int_equal(rehearsal->commits, commits);
+    rehearsal_run(rehearsal, HOUR_MS); /* in which only the ledger is stored */
+    assert_int_equal(transfers_of(rehearsal, true), 0);
     expect_rest(rehearsal, 6);
 }
 

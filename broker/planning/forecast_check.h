@@ -29,3 +29,8 @@ int forecast_need(const struct config *config, const struct forecast_file_window
 
 /* GPUs of a node of production; 0: its reservations have nodes of several sizes. */
 int64_t forecast_node_gpus(const struct config *config);
+
+/* For people: as service_forecast().  file NULL: none is in force. */
+json_t *forecast_describe(const struct config *config, const struct forecast_file *file,
+                          struct wall_time now)
+    __attribute__((returns_nonnull, warn_unused_result));

@@ -2,11 +2,15 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The transfers of a plan, for people: the loss of each node and its blockers; the bill of all with
- * the cost of their alternatives; and the record of each team's losses.
+ * the cost of their alternatives; the record of each team's losses; and the forecast that the
+ * schedules in force were planned for.
  */
 #include "base/input/json.h"
 #include "base/text.h"
+#include "broker/planning/forecast_check.h"
 #include "broker/service/service_parts.h"
+
+#include <string.h>
 
 static const char record_id[] = "teams";
 
@@ -200,4 +204,79 @@ json_t *moves_describe_blocked(const struct service *service, const struct plan 
         require(json_array_size(json_array_get(blockers, i)) == next[i]);
     mem_free(next);
     return rows;
+}
+
+/* ---- what the schedules were planned for: for people, nothing is decided by it ---- */
+
+static const char forecast_id[] = "in_force";
+
+int forecast_decode(const struct service *service, const json_t *schedules,
+                    struct forecast_file **ret_file, struct error *err)
+{
+    const json_t *value = json_object_get(schedules, FORECAST_FILE_NAME);
+    const char *chars = json_string_value(value);
+    owned(forecast_file) struct forecast_file *file = NULL;
+
+    *ret_file = NULL;
+    if (!value)
+        return 0;
+    if (!chars)
+        return error_set(err, ERROR_INVALID,
+                         "schedules/" FORECAST_FILE_NAME ": expected the text of a file");
+    file = forecast_file_parse(chars, strlen(chars), FORECAST_FILE_NAME, err);
+    if (!file || forecast_check(service->config, file, FORECAST_FILE_NAME, err) < 0)
+        return -1;
+    *ret_file = steal(&file);
+    return 0;
+}
+
+void forecast_put(const struct service *service, const json_t *schedules,
+                  struct journal_batch *batch)
+{
+    const json_t *text = json_object_get(schedules, FORECAST_FILE_NAME);
+    owned(json) json_t *value = NULL;
+
+    if (!text && service->forecast_rev == 0)
+        return; /* there was none, and there is none */
+    value = json_make("{ss}", "text", text ? json_string_value(text) : "");
+    journal_put(batch, "forecast", forecast_id, service->forecast_rev, value);
+}
+
+void forecast_set(struct service *service, struct forecast_file *file)
+{
+    if (file || service->forecast_rev > 0)
+        service->forecast_rev++;
+    forecast_file_free(service->forecast);
+    service->forecast = file;
+}
+
+static int load_forecast(void *context, const char *id, uint64_t rev, const json_t *value,
+                         struct error *err)
+{
+    struct service *service = context;
+    const char *text;
+
+    if (!text_equal(id, forecast_id))
+        return 0;
+    if (json_need_text(value, "text", &text, err) < 0)
+        return -1;
+    if (text[0] != '\0') {
+        service->forecast = forecast_file_parse(text, strlen(text), "forecast", err);
+        if (!service->forecast) {
+            err->kind = ERROR_CORRUPT; /* it is set aside, and its place is empty */
+            return -1;
+        }
+    }
+    service->forecast_rev = rev;
+    return 0;
+}
+
+int forecast_load(struct service *service, struct error *err)
+{
+    return journal_load(service->world->journal, "forecast", load_forecast, service, err);
+}
+
+json_t *service_forecast(const struct service *service)
+{
+    return forecast_describe(service->config, service->forecast, loop_wall(service->world->loop));
 }

@@ -208,7 +208,7 @@ int schedules_load(struct service *service, struct error *err) __attribute__((wa
 struct map *schedules_decode(const struct service *service, const json_t *schedules,
                              struct error *err) __attribute__((warn_unused_result));
 
-/* forecast.c: *ret_file is the one that comes with a full set of schedules, or NULL.  The caller
+/* bills.c: *ret_file is the one that comes with a full set of schedules, or NULL.  The caller
    frees it; ERROR_INVALID when it is wrong. */
 int forecast_decode(const struct service *service, const json_t *schedules,
                     struct forecast_file **ret_file, struct error *err)
@@ -220,7 +220,7 @@ void forecast_put(const struct service *service, const json_t *schedules,
 void forecast_set(struct service *service, struct forecast_file *file);
 int forecast_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
 
-/* meters.c: counts what is lent and in transit, if a look is due; what a loss costs; and stores it,
+/* story.c: counts what is lent and in transit, if a look is due; what a loss costs; and stores it,
    which breaks the runner if the journal fails. */
 int meters_load(struct service *service, struct error *err) __attribute__((warn_unused_result));
 void meters_look(struct service *service);

@@ -1,87 +1,19 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The forecast that the schedules in force were planned for: it comes with them, is kept in the
- * journal with them, and goes when others come without one.  Nothing is decided by it: it is for
- * people.
+ * A forecast as people ask for it: needs of windows, queues, and the scorecard.
  */
 #include "base/input/json.h"
 #include "base/text.h"
 #include "broker/planning/forecast_check.h"
-#include "broker/service/service_parts.h"
 #include "windows/forecast/conformal.h"
 
-#include <string.h>
-
-static const char record_id[] = "in_force";
-
-int forecast_decode(const struct service *service, const json_t *schedules,
-                    struct forecast_file **ret_file, struct error *err)
+static json_t *time_of(struct wall_time wall)
 {
-    const json_t *value = json_object_get(schedules, FORECAST_FILE_NAME);
-    const char *chars = json_string_value(value);
-    owned(forecast_file) struct forecast_file *file = NULL;
+    char text[WALL_TEXT_SIZE];
 
-    *ret_file = NULL;
-    if (!value)
-        return 0;
-    if (!chars)
-        return error_set(err, ERROR_INVALID,
-                         "schedules/" FORECAST_FILE_NAME ": expected the text of a file");
-    file = forecast_file_parse(chars, strlen(chars), FORECAST_FILE_NAME, err);
-    if (!file || forecast_check(service->config, file, FORECAST_FILE_NAME, err) < 0)
-        return -1;
-    *ret_file = steal(&file);
-    return 0;
+    return json_text(wall_format(wall, text));
 }
-
-void forecast_put(const struct service *service, const json_t *schedules,
-                  struct journal_batch *batch)
-{
-    const json_t *text = json_object_get(schedules, FORECAST_FILE_NAME);
-    owned(json) json_t *value = NULL;
-
-    if (!text && service->forecast_rev == 0)
-        return; /* there was none, and there is none */
-    value = json_make("{ss}", "text", text ? json_string_value(text) : "");
-    journal_put(batch, "forecast", record_id, service->forecast_rev, value);
-}
-
-void forecast_set(struct service *service, struct forecast_file *file)
-{
-    if (file || service->forecast_rev > 0)
-        service->forecast_rev++;
-    forecast_file_free(service->forecast);
-    service->forecast = file;
-}
-
-static int load_one(void *context, const char *id, uint64_t rev, const json_t *value,
-                    struct error *err)
-{
-    struct service *service = context;
-    const char *text;
-
-    if (!text_equal(id, record_id))
-        return 0;
-    if (json_need_text(value, "text", &text, err) < 0)
-        return -1;
-    if (text[0] != '\0') {
-        service->forecast = forecast_file_parse(text, strlen(text), "forecast", err);
-        if (!service->forecast) {
-            err->kind = ERROR_CORRUPT; /* it is set aside, and its place is empty */
-            return -1;
-        }
-    }
-    service->forecast_rev = rev;
-    return 0;
-}
-
-int forecast_load(struct service *service, struct error *err)
-{
-    return journal_load(service->world->journal, "forecast", load_one, service, err);
-}
-
-/* ---- for people ---- */
 
 struct score_sum {
     double days;
@@ -157,34 +89,32 @@ static json_t *describe_need(const struct forecast_need *need, int64_t node_gpus
     return value;
 }
 
-static json_t *describe_window(const struct service *service,
+static json_t *describe_window(const struct config *config, struct wall_time now,
                                const struct forecast_file_window *window)
 {
-    struct wall_time now = loop_wall(service->world->loop);
     struct forecast_need need;
     struct error why = { 0 };
-    bool is_known = forecast_need(service->config, window, now, &need, &why) == 0;
+    bool is_known = forecast_need(config, window, now, &need, &why) == 0;
     json_t *rows = json_array();
 
     for (size_t i = 0; i < window->rows.count; i++)
         json_array_append_new(rows, describe_row(&window->rows.items[i]));
     return json_make("{ss so so so sb sb so so so}", "window", window->window, "demand_from",
-                     json_wall(window->from), "demand_to", json_wall(window->to), "use_until",
-                     json_wall(window->until), "is_forecast", (int)window->is_forecast,
-                     "is_outdated", (int)(now.ms >= window->until.ms), "need",
-                     is_known ? describe_need(&need, forecast_node_gpus(service->config))
-                              : json_null(),
+                     time_of(window->from), "demand_to", time_of(window->to), "use_until",
+                     time_of(window->until), "is_forecast", (int)window->is_forecast, "is_outdated",
+                     (int)(now.ms >= window->until.ms), "need",
+                     is_known ? describe_need(&need, forecast_node_gpus(config)) : json_null(),
                      "why", is_known ? json_null() : json_text(why.text), "queues", rows);
 }
 
 /* The scorecard: each queue over its windows, in the order of the configuration. */
-static json_t *describe_scores(const struct service *service, struct score_sum *all)
+static json_t *describe_scores(const struct config *config, const struct forecast_file *file,
+                               struct score_sum *all)
 {
-    const struct forecast_file *file = service->forecast;
     json_t *rows = json_array();
 
-    for (size_t q = 0; q < service->config->queue_count; q++) {
-        const char *queue = service->config->queues[q].name;
+    for (size_t q = 0; q < config->queue_count; q++) {
+        const char *queue = config->queues[q].name;
         struct score_sum sum = { 0 };
         bool is_named = false;
 
@@ -222,18 +152,17 @@ static const char *state_of(const struct forecast_file *file, struct wall_time n
     return is_outdated ? "outdated" : "current";
 }
 
-json_t *service_forecast(const struct service *service)
+json_t *forecast_describe(const struct config *config, const struct forecast_file *file,
+                          struct wall_time now)
 {
-    const struct forecast_file *file = service->forecast;
-    struct wall_time now = loop_wall(service->world->loop);
     struct score_sum all = { 0 };
     json_t *windows = json_array();
     json_t *scores;
 
     for (size_t i = 0; file && i < file->windows.count; i++)
-        json_array_append_new(windows, describe_window(service, &file->windows.items[i]));
-    scores = file ? describe_scores(service, &all) : json_array();
-    return json_make("{ss so ss so so so}", "kind", "forecast", "at", json_wall(now), "state",
+        json_array_append_new(windows, describe_window(config, now, &file->windows.items[i]));
+    scores = file ? describe_scores(config, file, &all) : json_array();
+    return json_make("{ss so ss so so so}", "kind", "forecast", "at", time_of(now), "state",
                      state_of(file, now), "windows", windows, "scores", scores, "score",
                      describe_score(&all));
 }

@@ -81,7 +81,8 @@ RECORDED = (
 
 def as_recorded(trace):
     """A generated trace with what a recorded one has."""
-    trace.options, trace.service, trace.zone = [], bench_traces.SERVICE, "UTC"
+    trace.options = ["--plan-windows", "12"]
+    trace.service, trace.zone = bench_traces.SERVICE, "UTC"
     trace.gaps, trace.scale = False, 1
     return trace
 

@@ -175,12 +175,44 @@ static void tails_fall_with_servers_and_with_time(void **state)
     mem_free(counts);
 }
 
+/* A need rises with the arrivals, its ceiling is the number that the search for whole servers
+   finds, and a guess changes only how long it takes. */
+static void a_need_has_a_fraction_and_no_memory_of_its_guess(void **state)
+{
+    int32_t *counts = mem_new_array(MINUTES, sizeof *counts);
+    struct demand_series series = series_of(counts);
+    owned(segments) struct segment_list segments = { 0 };
+    owned(service_time) struct service_time *service = service_time_new(30, 1);
+    double last = 0;
+
+    (void)state;
+    segments_of_series(&series, (struct wall_span){ series.start, demand_time(&series, MINUTES) },
+                       &segments);
+    assert_true(transient_need(&(struct arrivals_setup){ &series, &segments, service, 1, 0 }, 0.98,
+                               30, 7) <= 0); /* nothing arrives */
+    fill(&cases[3], counts);
+    for (double scale = 0.002; scale < 4; scale *= 1.17) {
+        struct arrivals_setup arrivals = { &series, &segments, service, scale, 0 };
+        double need = transient_need(&arrivals, 0.98, 30, 0);
+        int servers = transient_servers(&arrivals, 0.98, 30);
+
+        if ((int)ceil(need) != servers || need < last || (last > 0 && need > last * 1.4 + 1))
+            fail_msg("at %g: %g after %g, and %d", scale, need, last, servers);
+        for (int guess = 1; guess <= 1000; guess *= 10)
+            assert_true(fabs(transient_need(&arrivals, 0.98, 30, guess) - need) <= 0);
+        last = need;
+    }
+    assert_true(last > 100);
+    mem_free(counts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_estimate_is_within_a_few_per_cent_of_the_search),
         cmocka_unit_test(a_plan_by_estimate_is_near_the_plan_by_replays),
         cmocka_unit_test(tails_fall_with_servers_and_with_time),
+        cmocka_unit_test(a_need_has_a_fraction_and_no_memory_of_its_guess),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { WEEK_DAYS = 7 };
+enum { WEEK_DAYS = 7, MODEL_WEEKS = 8 };
+
+static const double reached = 0.999; /* of a bound, by arrivals that are scaled to it */
 
 static const double levels[OUTLOOK_LEVEL_COUNT] = OUTLOOK_LEVELS;
 
@@ -106,33 +108,53 @@ void outlook_foretell(struct outlook *outlook, const struct field *field)
     foretell(field->course, forecast, &setup, outlook->shared);
 }
 
-/* The arrivals are scaled so that they need the bound. */
-static struct field_how how_for(const struct field *field, const struct segment_list *segments,
-                                double bound)
+/* A week's number is searched on the arrivals of the window in the seven days before that week;
+   weeks further back stand in for them. */
+static void list_week(const struct field *field, const struct course_span *span, int64_t ago,
+                      struct segment_list *out)
+{
+    int64_t end_ms = course_week(field->course, span->week).ms - (ago - 1) * WEEK_MS;
+
+    segments_of_window(field->queue->series, field->course->set, span->window,
+                       (struct wall_span){ { end_ms - WEEK_MS }, { end_ms } }, out);
+}
+
+/* A day's number is searched on the same hours of weeks before. */
+static void list_day(const struct field *field, const struct course_span *span, int64_t ago,
+                     struct segment_list *out)
+{
+    segments_of_series(field->queue->series,
+                       (struct wall_span){ { span->time.begin.ms - ago * WEEK_MS },
+                                           { span->time.end.ms - ago * WEEK_MS } },
+                       out);
+}
+
+/* Scales these arrivals so that they need the bound; false: they cannot. */
+static bool scale_to(const struct field *field, const struct segment_list *segments, double bound,
+                     double *ret_scale)
 {
     struct forecast_setup setup = field_forecast_setup(field);
 
-    return (struct field_how){ .seeds = field->seeds,
-                               .scale = occurrences_scale_for(&setup, segments, bound) };
+    *ret_scale = occurrences_scale_for(&setup, segments, bound);
+    return segments->list.count > 0 &&
+           occurrences_need(&setup, segments, *ret_scale * setup.scale) >= reached * bound;
 }
 
-/* Plans a week as `sluice allocate --forecast --attainment P --slo each-day` does. */
-static int search_week(struct outlook *outlook, const struct field *field, size_t week, size_t span,
-                       struct error *err)
+/* Selects the newest arrivals that can be scaled to the bound: hours of an outage are no model of
+   the week after it.  false: there are none within eight weeks. */
+static bool find_model(const struct outlook *outlook, const struct field *field, size_t span,
+                       struct segment_list *out, double *ret_scale)
 {
-    const struct course_span *spans = field->course->spans.items;
-    owned(segments) struct segment_list segments = { 0 };
-    struct field_how how;
+    const struct course_span *at = &field->course->spans.items[span];
+    double bound = wanted_at(outlook, field, outlook->chosen, span);
 
-    for (size_t before = span; before-- > 0 && spans[before].week == week;)
-        if (spans[before].window == spans[span].window) {
-            outlook->numbers[span] = outlook->numbers[before];
-            return 0;
-        }
-    field_past(field, spans[span].window, course_week(field->course, week), &segments);
-    how = how_for(field, &segments, wanted_at(outlook, field, outlook->chosen, span));
-    how.is_each_day = true;
-    return field_search(field, &segments, &how, &outlook->numbers[span], err);
+    for (int64_t ago = 1; bound > 0 && ago <= MODEL_WEEKS; ago++) {
+        out->list.count = 0;
+        (outlook->kind == OUTLOOK_WEEKLY ? list_week : list_day)(field, at, ago, out);
+        if (scale_to(field, out, bound, ret_scale))
+            return true;
+    }
+    return false;
 }
 
 struct wall_time outlook_made(enum outlook_kind kind, const struct field *field,
@@ -154,22 +176,40 @@ static struct wall_time known_until(const struct outlook *outlook, const struct 
     return made.ms < span->midnight.ms ? made : span->midnight;
 }
 
-/* Plans a day from the same window a week earlier, or else from the days before. */
-static int search_day(struct outlook *outlook, const struct field *field, size_t at,
-                      struct error *err)
+/* Plans a span as `sluice allocate --forecast --attainment P --slo each-day` does.  The last resort
+   are all days of the window before the plan, and then the bound itself. */
+static int search_span(struct outlook *outlook, const struct field *field, size_t at,
+                       struct error *err)
 {
     const struct course_span *span = &field->course->spans.items[at];
+    double bound = wanted_at(outlook, field, outlook->chosen, at);
     owned(segments) struct segment_list segments = { 0 };
-    struct field_how how;
+    struct field_how how = { field->seeds, outlook->kind == OUTLOOK_WEEKLY, 1 };
 
-    segments_of_series(
-        field->queue->series,
-        (struct wall_span){ { span->time.begin.ms - WEEK_MS }, { span->time.end.ms - WEEK_MS } },
-        &segments);
-    if (segments.list.count == 0)
+    if (!find_model(outlook, field, at, &segments, &how.scale)) {
+        segments.list.count = 0;
         field_past(field, span->window, known_until(outlook, field, span), &segments);
-    how = how_for(field, &segments, wanted_at(outlook, field, outlook->chosen, at));
+        if (bound > 0 && !scale_to(field, &segments, bound, &how.scale)) {
+            outlook->numbers[at] = (int)ceil(bound);
+            return 0;
+        }
+    }
     return field_search(field, &segments, &how, &outlook->numbers[at], err);
+}
+
+/* All days of a window in a week have one number. */
+static bool has_number(const struct course *course, const struct outlook *outlook, size_t span,
+                       int *ret_number)
+{
+    const struct course_span *spans = course->spans.items;
+
+    for (size_t before = span;
+         outlook->kind == OUTLOOK_WEEKLY && before-- > 0 && spans[before].week == spans[span].week;)
+        if (spans[before].window == spans[span].window) {
+            *ret_number = outlook->numbers[before];
+            return true;
+        }
+    return false;
 }
 
 int outlook_search(struct outlook *outlook, const struct field *field, size_t week,
@@ -177,13 +217,11 @@ int outlook_search(struct outlook *outlook, const struct field *field, size_t we
 {
     const struct course *course = field->course;
 
-    for (size_t i = 0; i < course->spans.count; i++) {
-        if (course->spans.items[i].week != week)
-            continue;
-        if ((outlook->kind == OUTLOOK_WEEKLY ? search_week(outlook, field, week, i, err)
-                                             : search_day(outlook, field, i, err)) < 0)
+    for (size_t i = 0; i < course->spans.count; i++)
+        if (course->spans.items[i].week == week &&
+            !has_number(course, outlook, i, &outlook->numbers[i]) &&
+            search_span(outlook, field, i, err) < 0)
             return -1;
-    }
     return 0;
 }
 

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The ratio of a replay's servers to a forecast's.  The forecast uses a stationary closed form
- * (windows/queueing/estimate.h), which is above the replay if minutes burst; it only needs the same
- * measure for all days.  Servers that are shown to people are multiplied by this ratio.
+ * The ratio of a replay's servers to a forecast's.  The forecast uses a closed form
+ * (windows/queueing/transient.h), which may be some per cent off if minutes burst; it only needs
+ * the same measure for all days.  Servers that are shown to people are multiplied by this ratio.
  */
 #pragma once
 

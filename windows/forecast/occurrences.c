@@ -9,6 +9,7 @@
 #include "windows/forecast/habit.h"
 #include "windows/queueing/estimate.h"
 #include "windows/queueing/target_limits.h"
+#include "windows/queueing/transient.h"
 
 #include <math.h>
 
@@ -18,7 +19,7 @@ static const double usual_min = 0.5;   /* least known share of the window: with 
 static const double scale_min = 0.05;
 static const double scale_max = 20;
 static const double grown = 1.1;        /* over what a straight line says */
-static const double scale_error = 1e-7; /* relative */
+static const double scale_error = 1e-5; /* relative */
 
 enum { SOLVE_STEPS = 40 };
 
@@ -29,19 +30,9 @@ double occurrences_between(int servers, double passes, double fails, double p)
     return servers - fmin(1, log((1 - p) / passes) / log(fails / passes));
 }
 
-/* Servers for one limit of the wait, with a fraction. */
-static double need_of(const struct estimate *estimate, const struct replay_limit *limit)
-{
-    double p = limit->percentile / 100;
-    int servers = estimate_servers(estimate, p, limit->limit_s);
-    double passes = estimate_tail(estimate, servers, limit->limit_s);
-    double fails = servers > 1 ? estimate_tail(estimate, servers - 1, limit->limit_s) : 1;
-
-    return occurrences_between(servers, passes, fails, p);
-}
-
-double occurrences_need(const struct forecast_setup *setup, const struct segment_list *segments,
-                        double scale)
+/* The servers needed; a guess above 0 saves time. */
+static double need_near(const struct forecast_setup *setup, const struct segment_list *segments,
+                        double scale, double guess)
 {
     struct service_time service; /* its table of half a megabyte is not read here, nor cleared */
     struct arrivals_setup arrivals = { setup->series, segments, &service, scale, 0 };
@@ -52,15 +43,22 @@ double occurrences_need(const struct forecast_setup *setup, const struct segment
     service.mean_s = setup->service_s;
     service.cv = setup->service_cv;
     service.engine = (struct engine *)(uintptr_t)setup->engine;
-    estimate_init(&estimate, &arrivals);
-    if (!(estimate.load_max > 0))
-        return 0;
     for (size_t i = 0; i < limits.wait_count; i++)
-        need = fmax(need, need_of(&estimate, &limits.waits[i]));
-    for (size_t i = 0; i < limits.rate_count; i++)
+        need = fmax(need, transient_need(&arrivals, limits.waits[i].percentile / 100,
+                                         limits.waits[i].limit_s, (int)ceil(guess)));
+    if (limits.rate_count == 0)
+        return need;
+    estimate_init(&estimate, &arrivals);
+    for (size_t i = 0; i < limits.rate_count && estimate.load_max > 0; i++)
         need = fmax(need, estimate_rate(&estimate, limits.rates[i].percentile / 100) /
                               limits.rates[i].per_s);
     return need;
+}
+
+double occurrences_need(const struct forecast_setup *setup, const struct segment_list *segments,
+                        double scale)
+{
+    return need_near(setup, segments, scale, 0);
 }
 
 /* Two scales, the need wanted between theirs. */
@@ -81,7 +79,7 @@ static double solve(const struct forecast_setup *setup, const struct segment_lis
     for (int i = 0; i < SOLVE_STEPS && at.above > 0 && at.high - at.low > scale_error * at.high;
          i++) {
         double middle = at.low + (at.high - at.low) * at.below / (at.below + at.above);
-        double over = occurrences_need(setup, segments, middle * setup->scale) - need;
+        double over = need_near(setup, segments, middle * setup->scale, need) - need;
 
         if (over < 0) {
             at.low = middle;
@@ -110,7 +108,7 @@ double occurrences_scale_for(const struct forecast_setup *setup,
         at.low = at.high;
         at.below = need - has;
         at.high = fmin(scale_max, at.high * need / has * grown);
-        has = occurrences_need(setup, segments, at.high * setup->scale);
+        has = need_near(setup, segments, at.high * setup->scale, need);
     }
     if (has < need)
         return at.high;

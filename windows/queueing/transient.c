@@ -18,6 +18,7 @@ static const double far = 6;            /* deviations, beyond which a tail is 0 
 static const double least_free = 0.02;  /* below it nothing draws the mean back */
 static const double wait_max = 604800;  /* seconds */
 static const double least_fixed = 1e-3; /* of the slope: else nothing would draw an engine back */
+static const double late_enough = 20;   /* times what is allowed: how much more says nothing */
 
 /* The number of requests in the system, as a normal variable. */
 struct state {
@@ -312,6 +313,74 @@ int transient_servers(const struct arrivals_setup *setup, double p, double t_s)
             fails = middle;
     }
     return passes;
+}
+
+/* Two numbers of servers, and the shares that wait too long with them; 0: not found yet. */
+struct between {
+    int fails;
+    double late;
+    int passes;
+    double rest;
+};
+
+static void look_at(const struct arrivals_setup *setup, struct fluid_queue queue, int servers,
+                    double allowed, struct between *between)
+{
+    double late;
+
+    set_servers(&queue, setup->service, servers);
+    late = count_late(setup, &queue, late_enough * allowed * queue.all) / queue.all;
+    if (late <= allowed) {
+        between->passes = servers;
+        between->rest = late;
+    } else {
+        between->fails = servers;
+        between->late = fmin(late, late_enough * allowed);
+    }
+}
+
+/* From a guess in steps that double; from the stationary formula in larger ones. */
+static void enclose(const struct arrivals_setup *setup, const struct fluid_queue *queue, int guess,
+                    double allowed, struct between *between)
+{
+    struct estimate estimate;
+    int at = guess;
+    int step = 1;
+
+    if (guess <= 0) {
+        estimate_init(&estimate, setup);
+        at = estimate_servers(&estimate, 1 - allowed, queue->t_s);
+        step = at / GALLOP + 1;
+    }
+    look_at(setup, *queue, at, allowed, between);
+    while (between->passes == 0 && at < ERLANG_SERVERS_MAX) {
+        at += step;
+        step *= 2;
+        look_at(setup, *queue, at, allowed, between);
+    }
+    while (between->fails == 0 && at > 1) {
+        at = at > step ? at - step : 1;
+        step *= guess > 0 ? 2 : 1;
+        look_at(setup, *queue, at, allowed, between);
+    }
+}
+
+double transient_need(const struct arrivals_setup *setup, double p, double t_s, int guess)
+{
+    struct fluid_queue queue = queue_of(setup);
+    struct between between = { .late = 1 };
+    double allowed = 1 - p;
+
+    if (!(queue.all > 0))
+        return 0;
+    queue.t_s = t_s;
+    enclose(setup, &queue, guess, allowed, &between);
+    while (between.passes - between.fails > 1)
+        look_at(setup, queue, between.fails + (between.passes - between.fails) / 2, allowed,
+                &between);
+    if (!(between.rest > 0) || between.late <= between.rest)
+        return between.passes;
+    return between.passes - fmin(1, log(allowed / between.rest) / log(between.late / between.rest));
 }
 
 double transient_wait(const struct arrivals_setup *setup, int servers, double p)

@@ -7,6 +7,7 @@
 #include "broker/sizing/backtest_windows.h"
 
 #include "base/text.h"
+#include "windows/calendar/calendar.h"
 #include "windows/calendar/suggest.h"
 #include "windows/queueing/target_limits.h"
 #include "windows/servers/erlang.h"
@@ -77,7 +78,9 @@ struct window_set *backtest_windows(const struct backtest_past *past, size_t cou
     struct window_set *set = document ? window_set_read(yaml_root(document), zone, err) : NULL;
 
     yaml_document_free(document);
-    if (!set)
+    if (set)
+        calendar_copy(past->judged, set);
+    else
         time_zone_free(zone);
     return set;
 }

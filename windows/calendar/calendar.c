@@ -259,3 +259,36 @@ int calendar_read(struct window_set *set, const struct yaml_node *holidays,
         return -1;
     return events ? read_events(set, events, err) : 0;
 }
+
+static struct window_event *copy_event(const struct window_event *from)
+{
+    struct window_event *event = mem_new(sizeof *event);
+
+    *event = *from;
+    event->queues = mem_new_array(from->queue_count, sizeof *event->queues);
+    for (size_t i = 0; i < from->queue_count; i++)
+        event->queues[i] = mem_copy_chars(from->queues[i]);
+    return event;
+}
+
+void calendar_copy(const struct window_set *from, struct window_set *set)
+{
+    size_t events = from->count - from->weekly_count;
+
+    require(set->holiday_count == 0 && set->count == set->weekly_count);
+    set->holidays = mem_new_array(from->holiday_count, sizeof *set->holidays);
+    for (; set->holiday_count < from->holiday_count; set->holiday_count++) {
+        struct holiday *holiday = &set->holidays[set->holiday_count];
+
+        *holiday = from->holidays[set->holiday_count];
+        holiday->name = holiday->name ? mem_copy_chars(holiday->name) : NULL;
+    }
+    set->items = mem_resize(set->items, set->count + events, sizeof *set->items);
+    for (size_t i = from->weekly_count; i < from->count; i++) {
+        struct window *window = &set->items[set->count++];
+
+        *window = from->items[i];
+        window->name = mem_copy_chars(from->items[i].name);
+        window->event = copy_event(from->items[i].event);
+    }
+}

@@ -25,6 +25,9 @@ int calendar_read(struct window_set *set, const struct yaml_node *holidays,
                   const struct yaml_node *events, struct error *err)
     __attribute__((warn_unused_result));
 
+/* Adds both of another set to one that has none. */
+void calendar_copy(const struct window_set *from, struct window_set *set);
+
 /* The name of a window, which becomes that of a file: letters, digits, hyphens. */
 int calendar_check_name(const struct yaml_node *node, struct error *err)
     __attribute__((warn_unused_result));

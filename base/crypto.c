@@ -13,6 +13,8 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/x509.h>
 #include <string.h>
 
 static void owned_bio(BIO **bio)
@@ -287,4 +289,38 @@ bool crypto_verify_rs256(const struct crypto_key *key, const void *bytes, size_t
                EVP_DigestVerify(digest, signature, signature_size, bytes, size) == 1;
     ERR_clear_error();
     return is_right;
+}
+
+void crypto_secret(void *out, size_t size)
+{
+    require(size <= INT_MAX && RAND_bytes(out, (int)size) == 1);
+}
+
+static void add_pin(X509 *certificate, struct text *out)
+{
+    unsigned char *der = NULL;
+    int size = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &der);
+    char digest[SHA256_TEXT_SIZE];
+
+    require(size > 0);
+    crypto_sha256_text(der, (size_t)size, digest);
+    OPENSSL_free(der);
+    text_add(out, "%ssha256:%s", out->length > 0 ? "," : "", digest);
+}
+
+int crypto_add_pins(const char *pem, struct text *out, struct error *err)
+{
+    owned(bio) BIO *bio = BIO_new_mem_buf(pem, -1);
+    size_t before = out->length;
+    X509 *certificate;
+
+    require(bio);
+    while ((certificate = PEM_read_bio_X509(bio, NULL, NULL, NULL))) {
+        add_pin(certificate, out);
+        X509_free(certificate);
+    }
+    ERR_clear_error(); /* the end of the text is an error, too */
+    return out->length > before
+               ? 0
+               : error_set(err, ERROR_INVALID, "there is no certificate that can be read");
 }

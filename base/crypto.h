@@ -42,6 +42,15 @@ void crypto_add_base64(struct text *out, const void *bytes, size_t size);
 struct text *crypto_decode_base64(const char *chars, struct error *err)
     __attribute__((warn_unused_result));
 
+/* Fills it with random bytes for a secret.  No seed repeats them: for all else, struct random. */
+void crypto_secret(void *out, size_t size);
+
+/* The SHA-256 of the public key (SubjectPublicKeyInfo in DER) of each certificate in a PEM, as
+   kubeadm pins authorities: "sha256:HEX", with commas between them.  ERROR_INVALID: no certificate,
+   or one that cannot be read. */
+int crypto_add_pins(const char *pem, struct text *out, struct error *err)
+    __attribute__((warn_unused_result));
+
 /* A private RSA key.  Who signs often keeps it: to read one takes longer than to sign. */
 struct crypto_key;
 

@@ -41,7 +41,7 @@ struct stack {
     struct world world;
     struct random random;
     struct service *service;
-    struct world doctor_world; /* the same loop, another client, no journal */
+    struct world doctor_world; /* the same loop and SSH, another HTTP client, no journal */
     struct rounds *rounds;
     struct doors *doors;
     struct supervisor *supervisor;
@@ -77,6 +77,7 @@ static void close_stack(struct stack *stack)
     journal_close(stack->world.journal);
     http_free(stack->doctor_world.http);
     http_free(stack->world.http);
+    ssh_free(stack->world.ssh);
     loop_free(stack->world.loop);
     config_free(stack->config);
     if (stack->lock >= 0)
@@ -168,6 +169,7 @@ static int build(struct stack *stack, const struct config *config, struct error 
         return -1;
     stack->timer = timer_new(world->loop, on_answered, stack);
     world->http = http_curl_new(world->loop, NULL, err);
+    world->ssh = ssh_new(world->loop);
     stack->doctor_world = *world;
     stack->doctor_world.http = http_curl_new(world->loop, &doctor_limits, err);
     if (!world->http || !stack->doctor_world.http)

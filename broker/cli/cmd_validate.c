@@ -99,11 +99,14 @@ static void validate_access(struct validation *validation, const struct config *
 
     random_seed(&random, 1);
     world.http = world.loop ? http_curl_new(world.loop, NULL, &err) : NULL;
-    if (world.http)
+    if (world.http) {
+        world.ssh = ssh_new(world.loop);
         fleet_check(&world, config, add_found, validation);
-    else
+    } else {
         add_result(validation, config->path, "config", &err);
+    }
     http_free(world.http);
+    ssh_free(world.ssh);
     loop_free(world.loop);
 }
 

@@ -242,6 +242,7 @@ struct rehearsal *rehearsal_open(const char *config_path, const char *world_path
         .http = rehearsal->door,
         .random = &rehearsal->random,
         .journal = rehearsal->journal,
+        .ssh = simulator_ssh(rehearsal->simulator),
     };
     return steal(&rehearsal);
 }

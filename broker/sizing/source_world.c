@@ -14,12 +14,16 @@ int source_world_open(struct source_world *world, struct error *err)
     world->world.random = &world->random;
     world->world.loop = loop_libevent_new(err);
     world->world.http = world->world.loop ? http_curl_new(world->world.loop, NULL, err) : NULL;
-    return world->world.http ? 0 : -1;
+    if (!world->world.http)
+        return -1;
+    world->world.ssh = ssh_new(world->world.loop);
+    return 0;
 }
 
 void source_world_close(struct source_world *world)
 {
     http_free(world->world.http);
+    ssh_free(world->world.ssh);
     loop_free(world->world.loop);
 }
 

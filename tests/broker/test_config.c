@@ -135,6 +135,8 @@ static const struct {
     { CONFIG_POOLS, "aws", "pools.research-b-amazon." },
     { CONFIG_PROVIDERS, "oci", "providers.oracle." },
     { CONFIG_POOLS, "oci", "pools.research-b-oracle." },
+    { CONFIG_PROVIDERS, "ssh", "providers.rack." },
+    { CONFIG_POOLS, "ssh", "pools.research-b-rack." },
     { CONFIG_SOURCES, "prometheus", "sources.metrics." },
     { CONFIG_SOURCES, "cloudwatch", "sources.aws." },
     { CONFIG_SOURCES, "monitoring", "sources.google." },
@@ -433,8 +435,8 @@ static void the_good_file_is_read_as_it_says(void **state)
 
     (void)state;
     assert_int_equal(config->cluster_count, 4);
-    assert_int_equal(config->reservation_count, 5);
-    assert_int_equal(config->pool_count, 11);
+    assert_int_equal(config->reservation_count, 6);
+    assert_int_equal(config->pool_count, 12);
     assert_int_equal(config->queue_count, 8);
     assert_int_equal(config->workload_count, 8);
     assert_int_equal(config->windows->weekly_count, 5);
@@ -453,17 +455,15 @@ static void the_good_file_is_read_as_it_says(void **state)
     const struct config_cluster *research = config_cluster(config, "research-a");
     const struct config_pool *pool = config_pool(config, "prod-a-second");
 
-    assert_int_equal(research->role, ROLE_RESEARCH);
-    assert_int_equal(research->weight, 2);
+    assert_true(research->role == ROLE_RESEARCH && research->weight == 2);
     assert_ptr_equal(research->kind, &cluster_kubernetes);
     assert_null(((const struct kube_cluster_settings *)research->own.settings)->context);
-    assert_null(config_cluster(config, "prod-x"));
     assert_ptr_equal(pool->cluster, config_cluster(config, "prod-a"));
     assert_ptr_equal(pool->reservation, &config->reservations[1]);
     assert_ptr_equal(pool->provider, &config->providers[0]);
     assert_int_equal(pool->static_nodes, 2);
     assert_int_equal(pool->node_max, 0);
-    assert_null(config_pool(config, "prod-x"));
+    assert_true(!config_pool(config, "prod-x") && !config_cluster(config, "prod-x"));
 
     const struct config_workload *workload = &config->workloads[0];
 

@@ -166,7 +166,7 @@ static void scene_open(struct scene *scene, const char *more)
     scene->http.http.verbs = &scene->http.verbs;
     scene->http.loop = scene->loop;
     random_seed(&scene->random, 1);
-    scene->world = (struct world){ scene->loop, &scene->http.http, &scene->random, NULL };
+    scene->world = (struct world){ scene->loop, &scene->http.http, &scene->random, NULL, NULL };
     scene->cluster = fleet_open_cluster(&scene->world, scene->config, &scene->config->clusters[0],
                                         &err);
     if (!scene->cluster)

@@ -54,6 +54,9 @@ static const struct test_cloud test_clouds[] = {
       "credentials: profiles, profile: SIM, endpoint: 'http://127.0.0.1:1/oci'",
       "node_pool: ocid1.nodepool.oc1.sim.prod", "node_pool: ocid1.nodepool.oc1.sim.lab",
       "update_node_pool", "get_node_pool" },
+    { "own machines", "ssh", "us-east5-a", "machines: machines.yaml, agent: /run/agent",
+      "group: prod, join: script, script: /opt/move", "group: lab, join: script, script: /opt/move",
+      "ssh_join", "ssh_look" },
 };
 
 /* Text with the first `old` replaced, which it must have. */
@@ -155,8 +158,22 @@ static inline const char *cloud_key(void)
 }
 
 /* The files that the accounts of all rows name. */
+/* As many machines as both pools may ever have. */
+static inline void cloud_write_machines(const char *folder)
+{
+    owned(text) struct text *list = text_new(TEXT_UNBOUNDED);
+
+    for (int i = 1; i <= 32; i++)
+        text_add(list,
+                 "gpu-%02d: {address: gpu-%02d, host_key: 'ssh-ed25519 "
+                 "AAAAC3NzaC1lZDI1NTE5AAAAILLYeqPn2zEamG0SdiP7ldy/I4KmmU8LS2UpN3LRA390'}\n",
+                 i, i);
+    mem_free(test_folder_write(folder, "machines.yaml", list->chars));
+}
+
 static inline void cloud_write_accounts(const char *folder)
 {
+    cloud_write_machines(folder);
     owned(chars) char *key_path = test_folder_write(folder, "oracle.pem", cloud_key());
     owned(chars) char *profiles = text_format("[SIM]\nuser=ocid1.user.u\nfingerprint=aa:bb\n"
                                               "tenancy=ocid1.tenancy.t\nregion=us-test-1\n"

@@ -69,7 +69,8 @@ static inline void scene_begin_with(struct scene *scene, const char *settings,
                               "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\n"
                               "users: [{name: u, user: {token: t}}]\n"));
     }
-    scene->world = (struct world){ scene->loop, scene->http, &scene->random, journal_memory_new() };
+    scene->world = (struct world){ scene->loop, scene->http, &scene->random, journal_memory_new(),
+                                   NULL };
     scene->service = service_open(&scene->world, scene->config, &err);
     if (!scene->service)
         fail_msg("%s", err.text);

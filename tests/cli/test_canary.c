@@ -166,7 +166,7 @@ static void scene_begin(struct scene *scene)
     if (!scene->config)
         fail_msg("%s", err.text);
     scene->world = (struct world){ scene->loop, scene->http, &scene->random,
-                                   journal_sqlite_open(scene->config->journal, &err) };
+                                   journal_sqlite_open(scene->config->journal, &err), NULL };
     scene->service = service_open(&scene->world, scene->config, &err);
     if (!scene->service)
         fail_msg("%s", err.text);

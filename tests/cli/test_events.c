@@ -66,7 +66,7 @@ static json_t *allocate(const char *folder)
 
     if (!files)
         fail_msg("%s", err.text);
-    assert_int_equal(json_object_size(files), 3);
+    assert_int_equal(json_object_size(files), 4); /* three schedules, and the forecast */
     return files;
 }
 

@@ -65,7 +65,7 @@ static inline void bench_open(struct bench *bench, const struct script_step *ste
     bench->loop = loop_virtual_new((struct wall_time){ 1790000000000 });
     bench->script = scripted_http_new(bench->loop, steps, count);
     random_seed(&bench->random, 7);
-    bench->world = (struct world){ bench->loop, &bench->script->http, &bench->random, NULL };
+    bench->world = (struct world){ bench->loop, &bench->script->http, &bench->random, NULL, NULL };
 
     owned(chars) char *path = text_format("%s/config", bench->folder);
     const struct kube_cluster_settings own = { .kubeconfig = path };

@@ -257,7 +257,7 @@ static void scene_begin(struct scene *scene)
                                            (struct sockaddr *)&address, &size) == 0);
     scene->http = http_curl_new(scene->loop, NULL, &err);
     random_seed(&scene->random, 1);
-    scene->world = (struct world){ scene->loop, scene->http, &scene->random, NULL };
+    scene->world = (struct world){ scene->loop, scene->http, &scene->random, NULL, NULL };
 
     owned(chars) char *config = text_format(
         "current-context: a\ncontexts: [{name: a, context: {cluster: c, user: u}}]\n"

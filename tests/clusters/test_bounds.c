@@ -234,7 +234,8 @@ static void bench_open(struct bench *bench, enum hostility hostility)
     bench->server.hostility = hostility;
     bench->server.lines_said = text_new(16 * 1024);
     random_seed(&bench->random, 7);
-    bench->world = (struct world){ bench->server.loop, &bench->server.http, &bench->random, NULL };
+    bench->world = (struct world){ bench->server.loop, &bench->server.http, &bench->random, NULL,
+                                   NULL };
     log_setup(LOG_WARN, LOG_FORM_TEXT);
     log_set_sink(note_line, &bench->server);
     bench->bad = open_cluster(bench, "bad");

@@ -118,7 +118,7 @@ static void a_watch_lives_through_a_cut_connection(void **state)
 
     struct random random;
     random_seed(&random, 1);
-    struct world world = { live.loop, http_curl_new(live.loop, NULL, &err), &random, NULL };
+    struct world world = { live.loop, http_curl_new(live.loop, NULL, &err), &random, NULL, NULL };
     assert_non_null(world.http);
     owned(chars) char *path = text_format("%s/config", folder);
     const struct kube_cluster_settings own = { .kubeconfig = path };

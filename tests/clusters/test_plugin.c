@@ -82,7 +82,7 @@ static void scene_begin(struct scene *scene)
     assert_int_equal(http_server_listen_loopback(scene->server, 0, &port, &err), 0);
     scene->http = http_curl_new(scene->loop, NULL, &err);
     random_seed(&scene->random, 1);
-    scene->world = (struct world){ scene->loop, scene->http, &scene->random, NULL };
+    scene->world = (struct world){ scene->loop, scene->http, &scene->random, NULL, NULL };
 
     owned(chars) char *plugin = text_format("%s/get-token", scene->folder);
     owned(chars) char *path = text_format("%s/config", scene->folder);

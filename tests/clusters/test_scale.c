@@ -261,7 +261,7 @@ static void watch_crowd(int port, long long nodes, long long pods)
     owned(chars) char *path = text_format("%s/config", folder);
     it.loop = loop_libevent_new(&err);
     random_seed(&random, 1);
-    struct world world = { it.loop, http_curl_new(it.loop, NULL, &err), &random, NULL };
+    struct world world = { it.loop, http_curl_new(it.loop, NULL, &err), &random, NULL, NULL };
     const struct kube_cluster_settings own = { .kubeconfig = path };
     const struct cluster_settings settings = { .name = "large",
                                                .kind = &cluster_kubernetes,

@@ -62,7 +62,7 @@ static void rehearsal_open(struct rehearsal *it, const char *cluster, const char
     assert_int_equal(
         simulator_write_kubeconfigs(it->simulator, it->folder, "http://127.0.0.1:1", &err), 0);
     random_seed(&it->random, 3);
-    it->world = (struct world){ it->loop, simulator_http(it->simulator), &it->random, NULL };
+    it->world = (struct world){ it->loop, simulator_http(it->simulator), &it->random, NULL, NULL };
     const struct kube_cluster_settings own = { .kubeconfig = kubeconfig };
     const struct cluster_settings settings = { .name = cluster,
                                                .kind = &cluster_kubernetes,

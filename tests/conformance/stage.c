@@ -103,7 +103,7 @@ struct stage *stage_open(const struct stage_choice *choice, const char *name)
                                                .own = &own };
 
     random_seed(&stage->random, (uint64_t)loop_wall(stage->loop).ms);
-    stage->world = (struct world){ stage->loop, stage->http, &stage->random, NULL };
+    stage->world = (struct world){ stage->loop, stage->http, &stage->random, NULL, NULL };
     stage->access = kube_config_read(kubeconfig, NULL, NULL, &err);
     stage->cluster = stage->access ? cluster_open(&stage->world, &settings, &err) : NULL;
     if (!stage->cluster)

@@ -73,7 +73,7 @@ static inline void bench_open(struct bench *bench, const struct script_step *ste
     setenv("AWS_SECRET_ACCESS_KEY", "SECRET", 1);
     bench->loop = loop_virtual_new((struct wall_time){ 1790000000000 });
     bench->script = scripted_http_new(bench->loop, steps, count);
-    bench->world = (struct world){ bench->loop, &bench->script->http, &bench->random, NULL };
+    bench->world = (struct world){ bench->loop, &bench->script->http, &bench->random, NULL, NULL };
     bench->provider = provider_open(&bench->world, &aws_kind, bench_given(&bench_account), &err);
     if (!bench->provider)
         fail_msg("%s", err.text);

@@ -83,7 +83,7 @@ static inline void bench_open(struct bench *bench, const struct script_step *ste
     *bench = (struct bench){ .found = text_new(16 * 1024) };
     bench->loop = loop_virtual_new((struct wall_time){ 1790000000000 });
     bench->script = scripted_http_new(bench->loop, steps, count);
-    bench->world = (struct world){ bench->loop, &bench->script->http, &bench->random, NULL };
+    bench->world = (struct world){ bench->loop, &bench->script->http, &bench->random, NULL, NULL };
     bench->provider = azure_provider(&bench->world, &account, &err);
     if (!bench->provider)
         fail_msg("%s", err.text);

@@ -74,7 +74,7 @@ static inline void rehearsal_open(struct rehearsal *it, const char *world)
     it->simulator = simulator_new(it->loop, config_path, world_path, &err);
     if (!it->simulator)
         fail_msg("%s", err.text);
-    it->world = (struct world){ it->loop, simulator_http(it->simulator), &it->random, NULL };
+    it->world = (struct world){ it->loop, simulator_http(it->simulator), &it->random, NULL, NULL };
     it->provider = azure_provider(&it->world, &it->account, &err);
     assert_non_null(it->provider);
 }

@@ -108,7 +108,7 @@ static inline void capi_bench_open(struct capi_bench *it, const char *pool, cons
     it->simulator = simulator_new(it->loop, config_path, world_path, &err);
     if (!it->simulator)
         fail_msg("%s", err.text);
-    it->world = (struct world){ it->loop, simulator_http(it->simulator), &it->random, NULL };
+    it->world = (struct world){ it->loop, simulator_http(it->simulator), &it->random, NULL, NULL };
     struct kube_config *admin = kube_config_open(admin_path, NULL, NULL, &err);
     if (!admin)
         fail_msg("%s", err.text);

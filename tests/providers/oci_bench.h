@@ -112,7 +112,7 @@ static inline void oci_bench_open(struct oci_bench *bench, const char *world, bo
     if (!bench->simulator)
         fail_msg("%s", err.text);
     bench->world = (struct world){ bench->loop, simulator_http(bench->simulator), &bench->random,
-                                   NULL };
+                                   NULL, NULL };
     bench->provider = provider_open(&bench->world, &oci_kind,
                                     (const struct provider_account *)(const void *)&bench->account,
                                     &err);

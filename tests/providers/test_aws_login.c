@@ -93,7 +93,7 @@ static void bench_open(struct bench *bench, const struct aws_account *account,
     bench->loop = loop_virtual_new(midnight);
     random_seed(&bench->random, 1);
     bench->script = scripted_http_new(bench->loop, steps, count);
-    bench->world = (struct world){ bench->loop, &bench->script->http, &bench->random, NULL };
+    bench->world = (struct world){ bench->loop, &bench->script->http, &bench->random, NULL, NULL };
     bench->login = aws_login_new(&bench->world, account);
 }
 

@@ -77,7 +77,7 @@ static void bench_open(struct bench *bench, const struct script_step *steps, siz
     bench->folder = test_folder_new();
     bench->loop = loop_virtual_new((struct wall_time){ 1790000000000 });
     bench->script = scripted_http_new(bench->loop, steps, count);
-    bench->world = (struct world){ bench->loop, &bench->script->http, &bench->random, NULL };
+    bench->world = (struct world){ bench->loop, &bench->script->http, &bench->random, NULL, NULL };
     bench->whose.audience = "https://arm.example";
     bench->cache = azure_token_new(&bench->world, &bench->whose, &err);
     if (!bench->cache)

@@ -256,7 +256,7 @@ static void play_open(struct play *it, const struct script_step *steps, size_t c
     it->loop = loop_virtual_new((struct wall_time){ 1790000000000 });
     it->script = scripted_http_new(it->loop, steps, count);
     it->bench.loop = it->loop;
-    it->bench.world = (struct world){ it->loop, &it->script->http, &it->bench.random, NULL };
+    it->bench.world = (struct world){ it->loop, &it->script->http, &it->bench.random, NULL, NULL };
     assert_non_null(mkdtemp(it->bench.folder));
     capi_write_kubeconfig(&it->bench, "sim");
     capi_open_provider(&it->bench);

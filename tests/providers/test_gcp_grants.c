@@ -78,7 +78,7 @@ static struct outcome list_with(const char *theirs, const char *ours)
 
     if (!simulator)
         fail_msg("%s", err.text);
-    world = (struct world){ loop, simulator_http(simulator), &random, NULL };
+    world = (struct world){ loop, simulator_http(simulator), &random, NULL, NULL };
     provider = gcp_provider(&world, &account, &err);
     if (!provider)
         fail_msg("%s", err.text);

@@ -93,7 +93,7 @@ static struct hearing inspect(const char *gcp, const struct gcp_pool *pool, cons
         fail_msg("%s", err.text);
     if (fault)
         simulator_fault_next(simulator, fault, "get_node_pool");
-    world = (struct world){ loop, simulator_http(simulator), &random, NULL };
+    world = (struct world){ loop, simulator_http(simulator), &random, NULL, NULL };
     provider = gcp_provider(&world, &account, &err);
     assert_non_null(provider);
     assert_true(provider_can_inspect(provider));

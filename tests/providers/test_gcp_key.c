@@ -126,7 +126,7 @@ static void the_assertion_is_signed_and_exchanged(void **state)
     write_key();
     owned(loop) struct loop *loop = loop_virtual_new((struct wall_time){ 1790000000999 });
     struct scripted_http *script = scripted_http_new(loop, steps, COUNT_OF(steps));
-    struct world world = { loop, &script->http, NULL, NULL };
+    struct world world = { loop, &script->http, NULL, NULL, NULL };
     struct provider *provider = gcp_provider(&world, &account, &err);
     if (!provider)
         fail_msg("%s", err.text);

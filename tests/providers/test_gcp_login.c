@@ -82,7 +82,7 @@ static void bench_open(struct bench *bench, const struct gcp_identity *whose,
     bench->loop = loop_virtual_new(start);
     random_seed(&bench->random, 1);
     bench->script = scripted_http_new(bench->loop, steps, count);
-    bench->world = (struct world){ bench->loop, &bench->script->http, &bench->random, NULL };
+    bench->world = (struct world){ bench->loop, &bench->script->http, &bench->random, NULL, NULL };
     bench->token = gcp_token_new(&bench->world, whose, &err);
     if (!bench->token)
         fail_msg("%s", err.text);

@@ -27,8 +27,10 @@ static void files_follow_from_the_tables(void **state)
 /* The cloud answers these to anybody: Google's and AWS's references say that none is needed. */
 static const char *const free_requests[] = { "projects.testIamPermissions", "GetCallerIdentity" };
 
-static bool is_free(const char *name)
+static bool is_free(const struct provider_kind *kind, const char *name)
 {
+    if (text_equal(kind->account.name, "ssh")) /* no cloud: machines have no permissions by name */
+        return true;
     for (size_t i = 0; i < COUNT_OF(free_requests); i++)
         if (text_equal(free_requests[i], name))
             return true;
@@ -45,7 +47,8 @@ static void each_request_is_described(void **state)
 
             assert_true(action->name && action->name[0] != '\0');
             assert_non_null(action->permission);
-            assert_true((action->permission[0] == '\0') == is_free(action->name));
+            assert_true((action->permission[0] == '\0') ==
+                        is_free(provider_kinds[i], action->name));
             assert_true(action->purpose && action->purpose[0] != '\0');
         }
 }

@@ -66,7 +66,7 @@ static void rehearsal_open(struct rehearsal *it, const char *world)
     it->simulator = simulator_new(it->loop, config_path, world_path, &err);
     if (!it->simulator)
         fail_msg("%s", err.text);
-    it->world = (struct world){ it->loop, simulator_http(it->simulator), &it->random, NULL };
+    it->world = (struct world){ it->loop, simulator_http(it->simulator), &it->random, NULL, NULL };
     it->provider = gcp_provider(&it->world, &account, &err);
     assert_non_null(it->provider);
     unlink(config_path);

@@ -320,7 +320,7 @@ static void open_run(struct run *run, const char *name, const char *more)
     random_seed(&run->random, (uint64_t)seed);
     run->journal = journal_memory_new();
     open_world(run, more);
-    run->world = (struct world){ run->loop, run->http, &run->random, run->journal };
+    run->world = (struct world){ run->loop, run->http, &run->random, run->journal, NULL };
     for (int i = 0; i < LENT_NODES + 1; i++)
         register_nodes(run);
 }

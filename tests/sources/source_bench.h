@@ -42,7 +42,7 @@ static inline void bench_open(struct source_bench *bench, const struct source_se
     bench->loop = loop_virtual_new((struct wall_time){ MIDNIGHT * SECOND_MS + 2 * DAY_MS });
     random_seed(&bench->random, 1);
     bench->script = scripted_http_new(bench->loop, steps, count);
-    bench->world = (struct world){ bench->loop, &bench->script->http, &bench->random, NULL };
+    bench->world = (struct world){ bench->loop, &bench->script->http, &bench->random, NULL, NULL };
     bench->source = source_open(&bench->world, settings, &bench->err);
 }
 

@@ -398,7 +398,7 @@ static void live_open(struct live *live)
     live->loop = loop_libevent_new(NULL);
     random_seed(&live->random, 1);
     live->world = (struct world){ live->loop, http_curl_new(live->loop, NULL, NULL), &live->random,
-                                  NULL };
+                                  NULL, NULL };
     fake_cloudwatch_open(&live->fake, live->loop);
     live->endpoint = text_format("http://127.0.0.1:%d/", live->fake.port);
     live->settings = plain;

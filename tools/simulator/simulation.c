@@ -159,6 +159,7 @@ struct simulator *simulator_new(struct loop *loop, const char *config_path, cons
     sim->referee = referee_new();
     sim->agenda = sim_agenda_new(sim);
     sim->carrier = sim_carrier_new(sim);
+    sim->ssh = ssh_virtual_new(sim->loop, sim_ssh_play, sim);
     sim->operations = map_new(free_number);
     sim->request_ids = map_new(NULL);
     sim->tokens = map_new(free_number);
@@ -212,12 +213,18 @@ static void clear_pool(struct pool *pool)
     array_clear(&pool->machines);
 }
 
+struct ssh *simulator_ssh(struct simulator *simulator)
+{
+    return simulator->ssh;
+}
+
 void simulator_free(struct simulator *sim)
 {
     if (!sim)
         return;
     sim_socket_free(sim->socket);
     sim_carrier_free(sim->carrier);
+    ssh_free(sim->ssh);
     for (size_t i = 0; i < sim->cluster_count; i++)
         clear_cluster(&sim->clusters[i]);
     for (size_t i = 0; i < sim->pool_count; i++)

@@ -105,7 +105,7 @@ static void open_in(struct contract *it, const struct contract_kind *kind, const
     if (kind->set_up)
         kind->set_up(it->folder);
     make_simulator(it, account, world);
-    it->world = (struct world){ it->loop, simulator_http(it->simulator), &it->random, NULL };
+    it->world = (struct world){ it->loop, simulator_http(it->simulator), &it->random, NULL, NULL };
     it->account = read_settings(&kind->kind->account, account);
     it->pool = read_settings(&kind->kind->pool, kind->pool);
     kind->kind->set_zone(it->pool, "us-east-1a");

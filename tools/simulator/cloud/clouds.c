@@ -6,5 +6,5 @@
 #include "tools/simulator/cloud/clouds.h"
 
 const struct sim_cloud *const sim_clouds[] = {
-    &sim_gcp, &sim_azure, &sim_capi, &sim_aws, &sim_oci, NULL,
+    &sim_gcp, &sim_azure, &sim_capi, &sim_aws, &sim_oci, &sim_ssh, NULL,
 };

@@ -12,3 +12,4 @@ extern const struct sim_cloud sim_azure;
 extern const struct sim_cloud sim_capi;
 extern const struct sim_cloud sim_aws;
 extern const struct sim_cloud sim_oci;
+extern const struct sim_cloud sim_ssh;

@@ -33,7 +33,7 @@ void sim_answer_json(struct sim_answer *answer, int status, json_t *body)
     json_decref(body);
 }
 
-static void count_verb(struct simulator *sim, const char *verb)
+void sim_count_verb(struct simulator *sim, const char *verb)
 {
     uint64_t *count = map_get(sim->verbs, verb);
 
@@ -93,7 +93,7 @@ bool sim_call_fault(struct sim_call *call)
 
     if (sim->is_other_client)
         return false;
-    count_verb(sim, call->verb);
+    sim_count_verb(sim, call->verb);
     sim_trace(sim, "%s %.200s", call->verb, call->request->target);
     if (sim_fault_now(sim, FAULT_REFUSED, call->verb) ||
         (call->cloud && scenario_is_out(sim->scenario, call->cloud->kind, sim_since_start(sim)))) {

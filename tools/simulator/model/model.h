@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "base/url.h"
 #include "base/world/http.h"
+#include "base/world/ssh.h"
 #include "tools/simulator/model/referee.h"
 #include "tools/simulator/model/scenario.h"
 #include "tools/simulator/model/simulator.h"
@@ -255,6 +256,7 @@ struct simulator {
     struct agenda *agenda;
     struct referee *referee;
     struct carrier *carrier;
+    struct ssh *ssh;
     struct socket_server *socket;
     struct traffic *traffic;
     struct lies *lies;
@@ -419,6 +421,7 @@ struct sim_call {
     const struct sim_cloud *cloud; /* NULL: it is not for a cloud */
     const char *verb;
 };
+void sim_count_verb(struct simulator *sim, const char *verb);
 bool sim_call_fault(struct sim_call *call); /* true: answered (or lost before the effect) */
 
 /* kube_api.c, kube_write.c, kube_scale.c */
@@ -485,6 +488,10 @@ void sim_history_clear(struct kube_cluster *cluster);
 
 /* plain_api.c */
 void sim_plain_answer(struct sim_call *call, size_t at);
+
+/* own/ssh_machines.c: an ssh_play_fn, whose context is the simulator */
+void sim_ssh_play(void *context, const struct ssh_host *host, const struct ssh_request *request,
+                  struct ssh_play *play);
 
 /* carrier.c, socket.c */
 struct carrier *sim_carrier_new(struct simulator *sim) __attribute__((returns_nonnull));

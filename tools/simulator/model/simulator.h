@@ -19,6 +19,7 @@
 #include "base/input/json.h"
 #include "base/world/http.h"
 #include "base/world/loop.h"
+#include "base/world/ssh.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,6 +36,9 @@ void simulator_free(struct simulator *simulator);
 /* The carrier in process: the host of a URL does not matter, its path does (/clusters/NAME/...,
    /gcp/...). */
 struct http *simulator_http(struct simulator *simulator);
+
+/* Machines that are reached over SSH: the address of a host is its name. */
+struct ssh *simulator_ssh(struct simulator *simulator);
 
 /* Serves the same on 127.0.0.1; needs loop_libevent. */
 int simulator_listen(struct simulator *simulator, int port, int *ret_port, struct error *err)

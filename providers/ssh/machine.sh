@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What sluice runs on a machine of one's own, by `sh -s sluice VERB` over SSH; POSIX sh and util-linux.
+# Before this text sluice sends lines NAME='VALUE' (own_call.c), and after it the secret and `main "$@"`.
+#
+#   look    prints the report; changes nothing, and works on a full disk
+#   claim   reserves a parked machine for one order: wanted_key, wanted_group, wanted_kind
+#   join    begins or resumes the steps of joining, detached; secret: the token
+#   leave   begins or resumes the steps of leaving, detached
+#
+# The marker ($dir/marker) says what the machine is: state (parked, joining, in, leaving), group, key,
+# kind, step (the last finished one), failed (why the last run ended early).  Only a run that holds
+# $dir/lock changes it.  A secret is passed through pipes alone: the shell's own printf writes it.
+set -u
+umask 077
+LC_ALL=C
+export LC_ALL
+root=${SLUICE_ROOT:-} # of all paths of the machine; only tests set it
+
+read_marker() {
+    m_state=none m_group='' m_key='' m_kind='' m_step='' m_failed=''
+    [ -r "$dir/marker" ] || return 0
+    while IFS='=' read -r name value; do
+        case $name in
+        state) m_state=$value ;;
+        group) m_group=$value ;;
+        key) m_key=$value ;;
+        kind) m_kind=$value ;;
+        step) m_step=$value ;;
+        failed) m_failed=$value ;;
+        esac
+    done <"$dir/marker"
+}
+
+# A crash leaves the old marker or the new one.
+write_marker() {
+    printf 'state=%s\ngroup=%s\nkey=%s\nkind=%s\nstep=%s\nfailed=%s\n' \
+        "$m_state" "$m_group" "$m_key" "$m_kind" "$m_step" "$m_failed" >"$dir/marker.new" &&
+        sync "$dir/marker.new" && mv -f "$dir/marker.new" "$dir/marker" && sync "$dir"
+}
+
+# A run holds the lock; those who only look share it, for no time at all.
+is_running() {
+    [ -e "$dir/lock" ] && ! flock -n -s "$dir/lock" true
+}
+
+has_kubelet() { [ -e "$root/etc/kubernetes/kubelet.conf" ]; }
+# Also what a join that failed leaves.
+has_traces() {
+    has_kubelet || [ -e "$root/etc/kubernetes/pki" ] || [ -e "$root/var/lib/kubelet/config.yaml" ]
+}
+has_k3s() { [ -e "$root/etc/systemd/system/k3s-agent.service.env" ]; }
+has_slurmd() { [ -e "$root/etc/default/slurmd" ]; }
+
+# report WORD TEXT: the answer of each verb; WORD is "ok" or a row of own_errors.c.
+report() {
+    unlock
+    read_marker
+    printf 'sluice=1\nanswer=%s\ntext=%s\n' "$1" "$(printf %s "${2:-}" | tr '\n' ' ' | tail -c 300)"
+    printf 'state=%s\ngroup=%s\nkey=%s\nkind=%s\nstep=%s\n' \
+        "$m_state" "$m_group" "$m_key" "$m_kind" "$m_step"
+    printf 'failed=%s\n' "$m_failed"
+    if is_running; then echo running=1; else echo running=0; fi
+    if has_kubelet; then echo kubelet=1; fi
+    if has_k3s; then echo k3s=1; fi
+    if has_slurmd; then echo slurmd=1; fi
+    printf 'end=1\n'
+    exit 0
+}
+
+lock() {
+    mkdir -p "$dir" 2>"/dev/null" || report folder "cannot make $dir: $(mkdir -p "$dir" 2>&1)"
+    # A redirection of exec that fails would end the shell; this one ends a subshell.
+    why=$( (: >>"$dir/lock") 2>&1) || report folder "cannot write in $dir: $why"
+    exec 9>"$dir/lock"
+    flock -w 1 9 || report busy "a step runs"
+    read_marker
+}
+
+unlock() { exec 9>&-; }
+
+write_or_report() {
+    why=$( (write_marker) 2>&1) ||
+        report folder "cannot write $dir/marker ($(df -Pk "$dir" | tail -n 1 | awk '{print $4}') KiB are free): $why"
+}
+
+claim() {
+    lock
+    case $m_state in
+    none)
+        if has_kubelet || has_k3s || has_slurmd; then
+            report taken "it runs a kubelet, k3s or slurmd, and has no marker"
+        fi
+        ;;
+    parked) ;;
+    joining | in) [ "$m_key/$m_group" = "$wanted_key/$wanted_group" ] && report ok ;;
+    esac
+    case $m_state in none | parked) ;; *) report taken "it is $m_state, for order $m_key" ;; esac
+    m_state=joining m_group=$wanted_group m_key=$wanted_key m_kind=$wanted_kind m_step='' m_failed=''
+    write_or_report
+    unlock
+    report ok
+}
+
+# begin VERB: the steps go on without us, and get the secret through a pipe.
+begin() {
+    write_parameters >"$dir/parameters" || report folder "cannot write $dir/parameters"
+    printf '%s\n' "$tool" >"$dir/tool" || report folder "cannot write $dir/tool"
+    unlock
+    if [ -d /run/systemd/system ] && command -v systemd-run >/dev/null 2>&1; then
+        printf '%s\n' "$secret" | setsid systemd-run --quiet --collect --pipe \
+            --unit="sluice-$1-$$" /bin/sh "$dir/tool" sluice work "$1" "$dir" >"$dir/log" 2>&1 &
+    else
+        printf '%s\n' "$secret" | setsid /bin/sh "$dir/tool" sluice work "$1" "$dir" >"$dir/log" 2>&1 &
+    fi
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+        if is_running; then break; fi
+        sleep 0.1
+    done
+    report ok
+}
+
+# What the steps need, without the secret; quoted, because they are read as shell text.
+write_parameters() {
+    for name in server labels taints node_name ca_hash cri_socket kubeadm_api slurm_options script; do
+        eval "value=\${$name:-}"
+        printf "%s='%s'\n" "$name" "$value"
+    done
+}
+
+join() {
+    lock
+    if [ "$m_state" = in ] && [ "$m_key" = "$wanted_key" ]; then report ok; fi
+    if [ "$m_state" != joining ] || [ "$m_key" != "$wanted_key" ]; then
+        report taken "it is $m_state, for order $m_key"
+    fi
+    if [ -n "$m_failed" ]; then report failed "$m_failed"; fi
+    begin join
+}
+
+leave() {
+    lock
+    if [ "$m_key" != "$wanted_key" ]; then report taken "it is $m_state, for order $m_key"; fi
+    case $m_state in
+    parked) report ok ;;
+    none)
+        m_kind=$wanted_kind m_group=$wanted_group
+        ;;
+    esac
+    if [ "$m_state" != leaving ]; then
+        m_state=leaving m_step=''
+    fi
+    m_failed=''
+    write_or_report
+    begin leave
+}
+
+# ---- steps: each may be repeated after an interruption, and does nothing if it is done ----
+
+steps_kubeadm_join='join'
+steps_kubeadm_leave='reset clean runtime'
+steps_k3s_join='environment start'
+steps_k3s_leave='stop remove'
+steps_slurmd_join='options start'
+steps_slurmd_leave='stop'
+steps_script_join='run'
+steps_script_leave='run'
+
+kubeadm_join_join() {
+    if has_kubelet; then return 0; fi
+    {
+        printf 'apiVersion: kubeadm.k8s.io/%s\nkind: JoinConfiguration\n' "$kubeadm_api"
+        printf 'discovery:\n  bootstrapToken:\n    apiServerEndpoint: "%s"\n' "$server"
+        printf '    token: "%s"\n    caCertHashes: [%s]\n' "$secret" "$ca_hash"
+        printf 'nodeRegistration:\n  name: "%s"\n  criSocket: "%s"\n' "$node_name" "$cri_socket"
+        printf '  taints: [%s]\n' "$taints"
+        if [ "$kubeadm_api" = v1beta3 ]; then
+            printf '  kubeletExtraArgs: {provider-id: "ssh://%s", node-labels: "%s"}\n' "$node_name" "$labels"
+        else
+            printf '  kubeletExtraArgs: [{name: provider-id, value: "ssh://%s"}, ' "$node_name"
+            printf '{name: node-labels, value: "%s"}]\n' "$labels"
+        fi
+    } | kubeadm join --config /dev/stdin
+}
+
+kubeadm_leave_reset() {
+    if ! has_traces; then return 0; fi
+    kubeadm reset --force --cri-socket "$cri_socket"
+}
+
+# What kubeadm reset leaves behind.
+kubeadm_leave_clean() {
+    rm -rf "$root"/etc/cni/net.d/* "$root/var/lib/cni" "$root/run/flannel" "$root/var/run/calico" \
+        "$root/root/.kube/config" || return 1
+    for link in cni0 flannel.1 cilium_host cilium_vxlan vxlan.calico kube-ipvs0; do
+        ip link delete "$link" 2>/dev/null || true
+    done
+    if command -v ipvsadm >/dev/null 2>&1; then ipvsadm --clear || true; fi
+    for table in iptables ip6tables; do
+        if command -v $table-save >/dev/null 2>&1; then
+            $table-save | grep -vE 'KUBE-|CNI-|FLANNEL|cali' | $table-restore || return 1
+        fi
+    done
+}
+
+kubeadm_leave_runtime() { systemctl restart containerd; }
+
+k3s_join_environment() {
+    mkdir -p "$root/etc/systemd/system" &&
+        printf "K3S_URL='%s'\nK3S_TOKEN='%s'\nK3S_NODE_NAME='%s'\n" "$server" "$secret" "$node_name" \
+            >"$root/etc/systemd/system/k3s-agent.service.env"
+}
+
+k3s_join_start() {
+    if systemctl is-active --quiet k3s-agent; then return 0; fi
+    systemctl enable --now k3s-agent
+}
+
+k3s_leave_stop() {
+    if systemctl is-active --quiet k3s-agent; then
+        systemctl disable --now k3s-agent || return 1
+    fi
+    k3s-killall.sh
+}
+
+k3s_leave_remove() {
+    rm -rf "$root/etc/systemd/system/k3s-agent.service.env" "$root/var/lib/rancher/k3s/agent" \
+        "$root/etc/rancher/node"
+}
+
+slurmd_join_options() {
+    mkdir -p "$root/etc/default" &&
+        printf "SLURMD_OPTIONS='%s'\n" "$slurm_options" >"$root/etc/default/slurmd"
+}
+
+slurmd_join_start() { systemctl enable --now slurmd; }
+
+slurmd_leave_stop() {
+    systemctl disable --now slurmd && rm -f "$root/etc/default/slurmd"
+}
+
+# The operator's: docs/machines.md has the contract.
+run_script() {
+    out=$(printf '%s\n' "$secret" | SLUICE_VERB=$1 SLUICE_NODE=$node_name SLUICE_GROUP=$m_group \
+        SLUICE_ORDER=$m_key SLUICE_SERVER=$server SLUICE_CA_HASH=$ca_hash SLUICE_LABELS=$labels \
+        "$script" "$1" "$node_name" 2>"$dir/script.errors")
+    code=$?
+    if [ $code -ne 0 ]; then
+        tail -c 300 "$dir/script.errors"
+        return $code
+    fi
+    case $out in
+    '{'*'"done"'*true*'}') return 0 ;;
+    esac
+    printf 'the script ended with 0, and printed no JSON object with "done": true: %s' \
+        "$(printf %s "$out" | tr -dc '[:print:]' | head -c 120)"
+    return 65
+}
+script_join_run() { run_script join; }
+script_leave_run() { run_script leave; }
+
+# What a program printed may have the token: by the shell alone, as no other program may get it.
+hide_secret() {
+    while IFS= read -r line || [ -n "$line" ]; do
+        while [ -n "$secret" ]; do
+            case $line in
+            *"$secret"*) line="${line%%"$secret"*}(token)${line#*"$secret"}" ;;
+            *) break ;;
+            esac
+        done
+        printf '%s\n' "$line"
+    done <"$dir/step.log" >"$dir/step.log.new"
+    mv -f "$dir/step.log.new" "$dir/step.log"
+}
+
+# work VERB DIR: what runs detached.
+work() {
+    dir=$2
+    exec 9>"$dir/lock"
+    flock -w 5 9 || exit 0
+    IFS= read -r secret
+    . "$dir/parameters"
+    read_marker
+    case $1/$m_state in join/joining | leave/leaving) ;; *) exit 0 ;; esac
+    eval "steps=\$steps_${m_kind}_$1"
+    past=$m_step
+    for step in $steps; do
+        if [ -n "$past" ]; then # finished by an earlier run
+            if [ "$past" = "$step" ]; then past=''; fi
+            continue
+        fi
+        if ! "${m_kind}_$1_$step" >"$dir/step.log" 2>&1 9>&-; then
+            hide_secret
+            m_failed="$m_kind, $1, step $step: $(tail -c 300 "$dir/step.log" | tr -c '[:print:]' ' ')"
+            write_marker
+            exit 1
+        fi
+        m_step=$step
+        write_marker || exit 1
+    done
+    if [ "$1" = join ]; then m_state=in; else m_state=parked m_group='' m_key=''; fi
+    m_step='' m_failed=''
+    write_marker
+}
+
+main() {
+    case $2 in
+    look) report ok ;;
+    claim) claim ;;
+    join) join ;;
+    leave) leave ;;
+    work) work "$3" "$4" ;;
+    esac
+}

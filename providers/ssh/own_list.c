@@ -1,0 +1,213 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a pool has: each machine is looked at by itself.
+ */
+#include "base/text.h"
+#include "providers/ssh/own_verbs.h"
+
+/* ---- from a machine to an instance ---- */
+
+static void print_id(const struct own_machine *machine, struct instance *instance)
+{
+    text_print(instance->provider_id, sizeof instance->provider_id, "%s://%s",
+               text_equal(machine->report.kind, "k3s") ? "k3s" : "ssh", machine->name);
+}
+
+static bool is_of(const struct own_pool *pool, const char *group)
+{
+    return group && text_equal(pool->group, group);
+}
+
+bool own_is_free(const struct own_machine *machine)
+{
+    const struct own_report *report = &machine->report;
+
+    return machine->is_seen && machine->silent_ms == 0 &&
+           (report->state == OWN_PARKED ||
+            (report->state == OWN_NONE && !machine->group && !own_report_is_foreign(report)));
+}
+
+/* Which it is by its marker; without one, by the file. */
+static bool read_state(const struct own_pool *pool, const struct own_machine *machine,
+                       struct instance *instance)
+{
+    const struct own_report *report = &machine->report;
+
+    switch (report->state) {
+    case OWN_NONE:
+        if (machine->group) {
+            instance->state = INSTANCE_RUNNING;
+            return is_of(pool, machine->group);
+        }
+        instance->state = own_report_is_foreign(report) ? INSTANCE_OTHER : INSTANCE_PARKED;
+        if (instance->state == INSTANCE_OTHER)
+            error_set(&instance->trouble, ERROR_INVALID,
+                      "machine %s runs a kubelet, k3s or slurmd, and neither its marker nor the "
+                      "list of machines says for which group",
+                      machine->name);
+        return true;
+    case OWN_PARKED:
+        instance->state = INSTANCE_PARKED;
+        return true;
+    case OWN_JOINING:
+        instance->state = INSTANCE_CREATING;
+        instance->is_unfinished = true;
+        break;
+    case OWN_IN:
+        instance->state = INSTANCE_RUNNING;
+        break;
+    case OWN_LEAVING:
+        instance->state = report->is_running ? INSTANCE_DELETING : INSTANCE_OTHER;
+        break;
+    case OWN_STATE_COUNT:
+        break;
+    }
+    if (report->failed[0] != '\0')
+        error_set(&instance->trouble, ERROR_INVALID, "machine %s: %s", machine->name,
+                  report->failed);
+    return is_of(pool, report->group);
+}
+
+bool own_instance(const struct own *own, const struct own_pool *pool,
+                  const struct own_machine *machine, struct instance *ret_instance)
+{
+    struct instance *instance = ret_instance;
+
+    *instance = (struct instance){ .seen_ms = machine->seen_ms };
+    text_copy(instance->name, sizeof instance->name, machine->name);
+    text_copy(instance->host, sizeof instance->host, machine->name);
+    text_copy(instance->zone, sizeof instance->zone, pool->zone ?: "");
+    if (machine->silent_ms > 0 && machine->is_off) {
+        instance->state = INSTANCE_PARKED; /* without power it runs nothing */
+        instance->seen_ms = loop_now(own->world->loop);
+        return true;
+    }
+    if (!machine->is_seen) { /* it may be in any pool */
+        instance->state = INSTANCE_OTHER;
+        instance->trouble = machine->trouble;
+        return true;
+    }
+    print_id(machine, instance);
+    text_copy(instance->request_key, sizeof instance->request_key, machine->report.key);
+    return read_state(pool, machine, instance);
+}
+
+/* ---- a sweep over all machines ---- */
+
+static void ask_fences(struct own_call *call);
+
+static void on_power(struct own_call *call, struct own_machine *machine, const struct error *err)
+{
+    (void)machine;
+    (void)err; /* without an answer it stays as it was seen last */
+    ask_fences(call);
+}
+
+/* One after the other: few machines are silent. */
+static void ask_fences(struct own_call *call)
+{
+    const struct own_machines *machines = &call->own->machines;
+
+    while (call->at < machines->all.count) {
+        struct own_machine *machine = machines->all.items[call->at++];
+
+        if (machine->silent_ms > 0 && machine->redfish) {
+            own_ask_power(call, machine, on_power);
+            return;
+        }
+    }
+    call->swept(call);
+}
+
+static void on_look(struct own_call *call, struct own_machine *machine, const struct error *err)
+{
+    (void)machine;
+    (void)err; /* noted in the machine */
+    require(call->awaited > 0);
+    if (--call->awaited == 0)
+        ask_fences(call);
+}
+
+void own_sweep(struct own_call *call, void (*then)(struct own_call *call))
+{
+    struct own *own = call->own;
+
+    call->awaited = 0;
+    call->at = 0;
+    call->swept = then;
+    for (size_t i = 0; i < own->machines.all.count; i++)
+        if (!own_is_fresh(own, own->machines.all.items[i])) {
+            call->awaited++;
+            own_ask(call, own->machines.all.items[i], OWN_LOOK, "", on_look);
+        }
+    if (call->awaited == 0)
+        own_call_later(call, 0, ask_fences);
+}
+
+/* ---- verbs ---- */
+
+static void finish_list(struct own_call *call)
+{
+    const struct own_machines *machines = &call->own->machines;
+    ARRAY(struct instance) instances = { 0 };
+    provider_list_fn listed = call->listed;
+    void *context = call->context;
+
+    for (size_t i = 0; i < machines->all.count; i++) {
+        struct instance instance;
+
+        if (own_instance(call->own, &call->pool, machines->all.items[i], &instance))
+            *array_add(&instances) = instance;
+    }
+    own_call_free(call);
+    listed(context, &(struct instance_page){ .items = instances.items, .count = instances.count },
+           NULL);
+    array_clear(&instances);
+}
+
+void own_list(struct provider *provider, const struct pool_address *pool, const char *page,
+              provider_list_fn done, void *context)
+{
+    struct own_call *call = own_call_new(provider, pool);
+
+    (void)page; /* there is only one */
+    call->listed = done;
+    call->context = context;
+    own_sweep(call, finish_list);
+}
+
+static void finish_look(struct own_call *call, struct own_machine *machine, const struct error *err)
+{
+    struct instance instance;
+
+    if (err) {
+        own_finish(call, "", err);
+        return;
+    }
+    bool is_there = own_instance(call->own, &call->pool, machine, &instance);
+    provider_look_fn looked = call->looked;
+    void *own = call->context;
+
+    own_call_free(call);
+    looked(own, is_there ? &instance : NULL, NULL);
+}
+
+static void look_at_none(struct own_call *call)
+{
+    own_finish(call, "", NULL);
+}
+
+void own_look(struct provider *provider, const struct pool_address *pool, const char *instance,
+              provider_look_fn done, void *context)
+{
+    struct own_call *call = own_call_new(provider, pool);
+    struct own_machine *machine = own_machines_find(&call->own->machines, instance);
+
+    call->looked = done;
+    call->context = context;
+    if (machine)
+        own_ask(call, machine, OWN_LOOK, "", finish_look);
+    else
+        own_call_later(call, 0, look_at_none);
+}

@@ -1,0 +1,622 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Machines of one's own: what lists say of those that do not answer, the fence, which machine an
+ * order takes, and reports that cannot be read.  Each machine answers what its row of the scene
+ * says.
+ */
+#include "base/file.h"
+#include "base/text.h"
+#include "providers/ssh/own.h"
+#include "providers/ssh/own_report.h"
+#include "tests/support/folder.h"
+#include "tests/support/unit.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MACHINES = 3, FENCE_MS = 5 * MINUTE_MS };
+
+#define KEY "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILLYeqPn2zEamG0SdiP7ldy/I4KmmU8LS2UpN3LRA390"
+#define REPORT(answer, state, group, key, rest)                                                    \
+    "sluice=1\nanswer=" answer "\ntext=why\nstate=" state "\ngroup=" group "\nkey=" key            \
+    "\nkind=kubeadm\nstep=\n" rest "end=1\n"
+#define PARKED REPORT("ok", "parked", "", "", "")
+#define IN_A REPORT("ok", "in", "a", "0000000a", "")
+
+/* ---- the scene: three machines, and the controller of the first ---- */
+
+struct scene {
+    struct loop *loop;
+    struct world world;
+    struct http http; /* its address is the scene's */
+    struct provider *provider;
+    struct own_account account;
+    struct own_pool a, b;
+    char *folder, *machines;
+    const char *looks[MACHINES]; /* what each answers to look; NULL: it does not answer */
+    const char *claims[MACHINES];
+    const char *examination; /* what each answers to doctor; NULL: it does not answer */
+    struct text *findings;   /* "VERDICT SUBJECT: text", a line each */
+    enum error_kind silence; /* why it does not */
+    const char *power;       /* NULL: the controller does not answer, either */
+    int resets, commands;
+    char claimed[INSTANCE_NAME_SIZE];
+    struct instance items[MACHINES];
+    size_t count;
+    struct error err;
+    char operation[64];
+    int calls;
+    bool is_seen;
+};
+
+static void play(void *context, const struct ssh_host *host, const struct ssh_request *request,
+                 struct ssh_play *play)
+{
+    struct scene *scene = context;
+    size_t at = (size_t)(host->address[strlen(host->address) - 1] - '1');
+    bool is_claim = strstr(request->command, "claim") != NULL;
+    bool is_examined = strstr(request->command, "sluice") == NULL;
+    const char *answer = is_examined ? scene->examination
+                         : is_claim  ? scene->claims[at]
+                                     : scene->looks[at];
+
+    assert_null(strstr(request->command, "wanted"));
+    assert_string_equal(host->host_key, KEY);
+    scene->commands++;
+    play->delay_ms = 20;
+    if (is_claim)
+        text_copy(scene->claimed, sizeof scene->claimed, host->address);
+    if (answer)
+        text_add(play->output, "%s", answer);
+    else
+        error_set(&play->failure, scene->silence, "no answer of %s", host->address);
+}
+
+/* The controller's answer comes in a turn of its own. */
+struct passage {
+    struct scene *scene;
+    struct timer *timer;
+    http_done_fn done;
+    void *context;
+};
+
+static void on_http(void *context)
+{
+    struct passage passage = *(struct passage *)context;
+    owned(chars) char *body = text_format("{\"PowerState\": \"%s\"}", passage.scene->power ?: "");
+    const struct http_answer answer = { .status = 200, .body = body, .body_size = strlen(body) };
+    struct error err = { 0 };
+
+    timer_free(passage.timer);
+    mem_free(context);
+    error_set(&err, ERROR_TRANSIENT, "no controller");
+    passage.done(passage.context, passage.scene->power ? &answer : NULL,
+                 passage.scene->power ? NULL : &err);
+}
+
+static struct http_exchange *http_of_scene(struct http *http, const struct http_request *request,
+                                           http_done_fn done, void *context)
+{
+    struct scene *scene = (struct scene *)(void *)((char *)http - offsetof(struct scene, http));
+    struct passage *passage = mem_new(sizeof *passage);
+
+    assert_string_equal(http_header_find(request->headers, request->header_count, "Authorization"),
+                        "Basic YWRtaW46c2VjcmV0"); /* admin:secret */
+    assert_true(text_starts_with(request->url, "https://bmc-1.example.com/redfish/v1/Systems/1"));
+    if (request->method == HTTP_POST) {
+        assert_string_equal(request->body, "{\"ResetType\": \"ForceOff\"}");
+        scene->resets++;
+    }
+    *passage = (struct passage){ scene, timer_new(scene->loop, on_http, passage), done, context };
+    timer_set(passage->timer, 10);
+    return (struct http_exchange *)passage;
+}
+
+static void http_cancel_of_scene(struct http_exchange *exchange)
+{
+    timer_free(((struct passage *)exchange)->timer);
+    mem_free(exchange);
+}
+
+static void open_provider(struct scene *scene)
+{
+    struct error err = { 0 };
+
+    scene->provider = provider_open(&scene->world, &ssh_kind,
+                                    (const struct provider_account *)(const void *)&scene->account,
+                                    &err);
+    if (!scene->provider)
+        fail_msg("%s", err.text);
+}
+
+static void scene_open(struct scene *scene)
+{
+    static const struct http_verbs verbs = { http_of_scene, http_cancel_of_scene, NULL };
+
+    *scene = (struct scene){ .folder = test_folder_new(), .silence = ERROR_TRANSIENT };
+    owned(chars) char *login = test_folder_write(scene->folder, "bmc", "admin:secret\n");
+
+    assert_int_equal(chmod(login, 0600), 0);
+    scene->machines = test_folder_write(
+        scene->folder, "machines.yaml",
+        "gpu-1: {address: gpu-1, host_key: '" KEY "', redfish_login: bmc,"
+        " redfish: 'https://bmc-1.example.com/redfish/v1/Systems/1'}\n"
+        "gpu-2: {address: gpu-2, host_key: '" KEY "', group: b}\n"
+        "gpu-3: {address: gpu-3, host_key: '" KEY "'}\n");
+    scene->loop = loop_virtual_new((struct wall_time){ 1790000000000 });
+    scene->http.verbs = &verbs;
+    scene->world = (struct world){ .loop = scene->loop,
+                                   .http = &scene->http,
+                                   .ssh = ssh_virtual_new(scene->loop, play, scene) };
+    scene->account = (struct own_account){
+        .machines = scene->machines,
+        .access = { .port = 22,
+                    .user = (char *)(uintptr_t) "root",
+                    .agent = (char *)(uintptr_t) "/run/agent" },
+        .folder = "/var/lib/sluice-machine",
+        .fence_after_ms = FENCE_MS,
+    };
+    scene->a = (struct own_pool){ .group = "a", .join = "script", .script = "/s", .zone = "z" };
+    scene->b = (struct own_pool){ .group = "b", .join = "script", .script = "/s", .zone = "z" };
+    loop_run_until(scene->loop, SECOND_MS);
+    open_provider(scene);
+}
+
+static void scene_close(struct scene *scene)
+{
+    provider_close(scene->provider);
+    ssh_free(scene->world.ssh);
+    loop_free(scene->loop);
+    mem_free(scene->machines);
+    test_folder_free(scene->folder);
+}
+
+static void note(struct scene *scene, const struct error *err)
+{
+    scene->calls++;
+    scene->err = err ? *err : (struct error){ 0 };
+}
+
+static void on_page(void *context, const struct instance_page *page, const struct error *err)
+{
+    struct scene *scene = context;
+
+    scene->count = page ? page->count : 0;
+    assert_true(scene->count <= MACHINES);
+    for (size_t i = 0; i < scene->count; i++)
+        scene->items[i] = page->items[i];
+    note(scene, err);
+}
+
+/* Two lists wait for the same looks: the first that is told closes the provider. */
+static void on_last_page(void *context, const struct instance_page *page, const struct error *err)
+{
+    struct scene *scene = context;
+
+    assert_non_null(page);
+    provider_close(scene->provider);
+    scene->provider = NULL;
+    note(scene, err);
+}
+
+static void on_done(void *context, const char *operation, const struct error *err)
+{
+    struct scene *scene = context;
+
+    text_copy(scene->operation, sizeof scene->operation, operation);
+    note(scene, err);
+}
+
+static void on_found(void *context, const struct finding *finding)
+{
+    struct scene *scene = context;
+
+    assert_true((finding->remedy[0] != '\0') == (finding->verdict != FINDING_RIGHT));
+    text_add(scene->findings, "%d %s: %s\n", (int)finding->verdict, finding->subject,
+             finding->text);
+}
+
+static void await(struct scene *scene, int before)
+{
+    loop_run_until(scene->loop, loop_now(scene->loop) + 2 * MINUTE_MS);
+    assert_int_equal(scene->calls, before + 1);
+}
+
+static const struct pool_address *address(const struct own_pool *pool)
+{
+    return (const struct pool_address *)(const void *)pool;
+}
+
+static void list(struct scene *scene, const struct own_pool *pool)
+{
+    int before = scene->calls;
+
+    provider_list(scene->provider, address(pool), NULL, on_page, scene);
+    await(scene, before);
+    assert_int_equal(scene->err.kind, ERROR_NONE);
+}
+
+/* The state of the machine in the last list; -1: it has it not. */
+static int state_of(const struct scene *scene, const char *name)
+{
+    for (size_t i = 0; i < scene->count; i++)
+        if (text_equal(scene->items[i].name, name))
+            return (int)scene->items[i].state;
+    return -1;
+}
+
+static enum error_kind remove_machine(struct scene *scene, const char *name)
+{
+    const struct provider_order order = { .instance = name, .progress = "" };
+    int before = scene->calls;
+
+    provider_remove(scene->provider, address(&scene->a), &order, on_done, scene);
+    await(scene, before);
+    return scene->err.kind;
+}
+
+static enum error_kind create(struct scene *scene, const char *progress)
+{
+    const struct provider_order order = { .request_key = "00000001", .progress = progress };
+    int before = scene->calls;
+
+    provider_create(scene->provider, address(&scene->a), &order, on_done, scene);
+    await(scene, before);
+    return scene->err.kind;
+}
+
+/* ---- cases ---- */
+
+static void a_machine_is_where_its_marker_says(void **state)
+{
+    static const struct {
+        const char *report;
+        int in_a, in_b;
+        bool is_unfinished;
+        enum error_kind trouble;
+    } rows[] = {
+        { PARKED, INSTANCE_PARKED, INSTANCE_PARKED, false, ERROR_NONE },
+        { IN_A, INSTANCE_RUNNING, -1, false, ERROR_NONE },
+        { REPORT("ok", "in", "b", "0000000b", ""), -1, INSTANCE_RUNNING, false, ERROR_NONE },
+        { REPORT("ok", "joining", "a", "0000000a", "running=1\n"), INSTANCE_CREATING, -1, true,
+          ERROR_NONE },
+        { REPORT("ok", "joining", "a", "0000000a", "failed=kubeadm says no\n"), INSTANCE_CREATING,
+          -1, true, ERROR_INVALID },
+        { REPORT("ok", "leaving", "a", "0000000a", "running=1\n"), INSTANCE_DELETING, -1, false,
+          ERROR_NONE },
+        { REPORT("ok", "leaving", "a", "0000000a", ""), INSTANCE_OTHER, -1, false, ERROR_NONE },
+        { REPORT("ok", "none", "", "", ""), INSTANCE_PARKED, INSTANCE_PARKED, false, ERROR_NONE },
+        { REPORT("ok", "none", "", "", "kubelet=1\n"), INSTANCE_OTHER, INSTANCE_OTHER, false,
+          ERROR_INVALID },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct scene scene;
+
+        scene_open(&scene);
+        scene.looks[0] = rows[i].report;
+        scene.looks[1] = scene.looks[2] = PARKED;
+        list(&scene, &scene.a);
+        assert_int_equal(state_of(&scene, "gpu-1"), rows[i].in_a);
+        if (rows[i].in_a >= 0) {
+            assert_int_equal(scene.items[0].is_unfinished, rows[i].is_unfinished);
+            assert_int_equal(scene.items[0].trouble.kind, rows[i].trouble);
+            assert_string_equal(scene.items[0].provider_id, "ssh://gpu-1");
+        }
+        list(&scene, &scene.b);
+        assert_int_equal(state_of(&scene, "gpu-1"), rows[i].in_b);
+        scene_close(&scene);
+    }
+}
+
+/* Without a marker the list of machines decides. */
+static void a_machine_that_was_never_moved_is_in_its_first_group(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    scene_open(&scene);
+    scene.looks[0] = scene.looks[2] = PARKED;
+    scene.looks[1] = REPORT("ok", "none", "", "", "kubelet=1\n");
+    list(&scene, &scene.b);
+    assert_int_equal(state_of(&scene, "gpu-2"), INSTANCE_RUNNING);
+    list(&scene, &scene.a);
+    assert_int_equal(state_of(&scene, "gpu-2"), -1);
+    scene_close(&scene);
+}
+
+static void a_silent_machine_is_never_missing(void **state)
+{
+    static const char *const silences[] = { NULL, "garbage\n",
+                                            "sluice=1\nanswer=ok\nstate=parked\n",
+                                            "sluice=1\nanswer=ok\nstate=odd\nend=1\n" };
+    struct scene scene;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(silences); i++) {
+        scene_open(&scene);
+        scene.looks[0] = silences[i]; /* from the start: it may be in each pool */
+        scene.looks[1] = scene.looks[2] = PARKED;
+        list(&scene, &scene.a);
+        assert_int_equal(state_of(&scene, "gpu-1"), INSTANCE_OTHER);
+        assert_int_not_equal(scene.items[0].trouble.kind, ERROR_NONE);
+        list(&scene, &scene.b);
+        assert_int_equal(state_of(&scene, "gpu-1"), INSTANCE_OTHER);
+
+        scene.looks[0] = IN_A;
+        list(&scene, &scene.a);
+        int64_t seen_ms = scene.items[0].seen_ms;
+
+        scene.looks[0] = silences[i]; /* as it was seen last, and no newer */
+        list(&scene, &scene.a);
+        assert_int_equal(state_of(&scene, "gpu-1"), INSTANCE_RUNNING);
+        assert_int_equal(scene.items[0].seen_ms, seen_ms);
+        scene_close(&scene);
+    }
+}
+
+/* Only the power that is off makes a silent machine count as gone. */
+static void the_fence_waits_and_believes_only_off(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    scene_open(&scene);
+    scene.power = "On";
+    scene.looks[0] = IN_A;
+    scene.looks[1] = scene.looks[2] = PARKED;
+    list(&scene, &scene.a);
+    scene.looks[0] = NULL;
+    assert_int_equal(remove_machine(&scene, "gpu-1"), ERROR_TRANSIENT);
+    assert_int_equal(scene.resets, 0);
+    loop_run_until(scene.loop, loop_now(scene.loop) + FENCE_MS);
+    assert_int_equal(remove_machine(&scene, "gpu-1"), ERROR_NONE);
+    assert_int_equal(scene.resets, 1);
+    list(&scene, &scene.a);
+    assert_int_equal(state_of(&scene, "gpu-1"), INSTANCE_RUNNING); /* it is still on */
+    scene.power = "PoweringOff";
+    list(&scene, &scene.a);
+    assert_int_equal(state_of(&scene, "gpu-1"), INSTANCE_RUNNING);
+    scene.power = NULL; /* the controller is silent, too */
+    list(&scene, &scene.a);
+    assert_int_equal(state_of(&scene, "gpu-1"), INSTANCE_RUNNING);
+    scene.power = "Off";
+    list(&scene, &scene.a);
+    assert_int_equal(state_of(&scene, "gpu-1"), INSTANCE_PARKED);
+    scene.looks[0] = IN_A; /* a person switched it on again */
+    list(&scene, &scene.a);
+    assert_int_equal(state_of(&scene, "gpu-1"), INSTANCE_RUNNING);
+    scene_close(&scene);
+}
+
+/* It answers, with another key: it may be another machine, at work. */
+static void a_machine_with_another_key_is_not_switched_off(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    scene_open(&scene);
+    scene.power = "On";
+    scene.silence = ERROR_DENIED;
+    scene.looks[0] = IN_A;
+    scene.looks[1] = scene.looks[2] = PARKED;
+    list(&scene, &scene.a);
+    scene.looks[0] = NULL;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(remove_machine(&scene, "gpu-1"), ERROR_DENIED);
+        loop_run_until(scene.loop, loop_now(scene.loop) + FENCE_MS);
+    }
+    assert_int_equal(scene.resets, 0);
+    list(&scene, &scene.a);
+    assert_int_equal(state_of(&scene, "gpu-1"), INSTANCE_RUNNING);
+    scene_close(&scene);
+}
+
+static void lists_at_the_same_time_share_their_looks(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    scene_open(&scene);
+    scene.looks[0] = IN_A;
+    scene.looks[1] = scene.looks[2] = PARKED;
+    provider_list(scene.provider, address(&scene.a), NULL, on_page, &scene);
+    provider_list(scene.provider, address(&scene.b), NULL, on_page, &scene);
+    loop_run_until(scene.loop, loop_now(scene.loop) + SECOND_MS);
+    assert_int_equal(scene.calls, 2);
+    assert_int_equal(scene.commands, MACHINES);
+    loop_run_until(scene.loop, loop_now(scene.loop) + MINUTE_MS);
+    provider_list(scene.provider, address(&scene.a), NULL, on_last_page, &scene);
+    provider_list(scene.provider, address(&scene.b), NULL, on_last_page, &scene);
+    loop_run_until(scene.loop, loop_now(scene.loop) + MINUTE_MS);
+    assert_int_equal(scene.calls, 3); /* nothing comes after a close */
+    scene_close(&scene);
+}
+
+static void without_a_fence_a_silent_machine_stays(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    scene_open(&scene);
+    scene.looks[0] = scene.looks[1] = PARKED;
+    scene.looks[2] = IN_A;
+    list(&scene, &scene.a);
+    scene.looks[2] = NULL;
+    assert_int_equal(remove_machine(&scene, "gpu-3"), ERROR_TRANSIENT);
+    loop_run_until(scene.loop, loop_now(scene.loop) + DAY_MS);
+    assert_int_equal(remove_machine(&scene, "gpu-3"), ERROR_TRANSIENT);
+    assert_int_equal(scene.resets, 0);
+    list(&scene, &scene.a);
+    assert_int_equal(state_of(&scene, "gpu-3"), INSTANCE_RUNNING);
+    scene_close(&scene);
+}
+
+/* The choice is the progress, and is stored by the caller before the machine is claimed. */
+static void an_order_chooses_first_and_claims_only_that_machine(void **state)
+{
+    struct scene scene;
+    char chosen[64];
+
+    (void)state;
+    scene_open(&scene);
+    scene.looks[0] = IN_A;
+    scene.looks[1] = REPORT("ok", "none", "", "", "kubelet=1\n");
+    scene.looks[2] = PARKED;
+    assert_int_equal(create(&scene, ""), ERROR_TRANSIENT);
+    assert_ptr_equal(scene.err.cause, &provider_goes_on);
+    assert_string_equal(scene.operation, "gpu-3");
+    assert_string_equal(scene.claimed, "");
+    text_copy(chosen, sizeof chosen, scene.operation);
+    scene.looks[0] = PARKED; /* a better one has come: the choice stays */
+    scene.claims[2] = REPORT("ok", "joining", "a", "00000001", "");
+    assert_int_equal(create(&scene, chosen), ERROR_TRANSIENT);
+    assert_ptr_equal(scene.err.cause, &provider_goes_on);
+    assert_string_equal(scene.claimed, "gpu-3");
+    assert_string_equal(scene.operation, "gpu-3");
+    scene_close(&scene);
+}
+
+static void what_stops_an_order_is_told(void **state)
+{
+    static const struct {
+        const char *look, *claim;
+        enum error_kind silence, kind;
+        const char *says;
+    } rows[] = {
+        { PARKED, REPORT("taken", "joining", "a", "00000002", ""), ERROR_NONE, ERROR_TRANSIENT,
+          "why" },
+        { PARKED, "sluice=1\nanswer=folder\ntext=No space left on device\nstate=parked\nend=1\n",
+          ERROR_NONE, ERROR_DENIED, "machine gpu-3: No space left on device" },
+        { PARKED, "all is well\n", ERROR_NONE, ERROR_CORRUPT, "no report of sluice's script" },
+        { PARKED, NULL, ERROR_UNKNOWN_OUTCOME, ERROR_UNKNOWN_OUTCOME, "machine gpu-3: no answer" },
+        { NULL, NULL, ERROR_DENIED, ERROR_DENIED, "machine gpu-3: no answer" },
+        { NULL, NULL, ERROR_TRANSIENT, ERROR_TRANSIENT, "machine gpu-3: no answer" },
+        { IN_A, NULL, ERROR_NONE, ERROR_TRANSIENT, "it is not parked any more" },
+        { REPORT("ok", "joining", "a", "00000001", "failed=kubeadm, join: no route\n"), NULL,
+          ERROR_NONE, ERROR_INVALID, "machine gpu-3: kubeadm, join: no route" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct scene scene;
+
+        scene_open(&scene);
+        scene.looks[2] = rows[i].look;
+        scene.claims[2] = rows[i].claim;
+        scene.silence = rows[i].silence;
+        assert_int_equal(create(&scene, "gpu-3"), rows[i].kind);
+        assert_ptr_not_equal(scene.err.cause, &provider_goes_on);
+        if (!strstr(scene.err.text, rows[i].says))
+            fail_msg("%s", scene.err.text);
+        scene_close(&scene);
+    }
+}
+
+static void without_a_parked_machine_there_is_no_capacity(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    scene_open(&scene);
+    scene.looks[0] = IN_A;
+    scene.looks[1] = REPORT("ok", "in", "b", "0000000b", "");
+    assert_int_equal(create(&scene, ""), ERROR_NO_CAPACITY);
+    assert_non_null(
+        strstr(scene.err.text, "no machine is parked; 1 do not answer: no answer of gpu-3"));
+    scene_close(&scene);
+}
+
+static void doctor_reports_what_joining_lacks(void **state)
+{
+    static const struct {
+        const char *look, *examination;
+        const char *finds[6]; /* of gpu-3 */
+    } rows[] = {
+        { PARKED,
+          "arch=x86_64\nswap=0\nclock=yes\ndisk=90000000\nkubeadm=v1.33.1\ncontainerd=1.7\n"
+          "gpus=8\nend=1\n",
+          { "0 machine: machine gpu-3 answers: x86_64, 8 GPUs, parked",
+            "1 fence: 2 of 3 machines have no fence" } },
+        { IN_A,
+          "arch=x86_64\nswap=1\nclock=no\ndisk=2048\ngpus=7\nend=1\n",
+          { "0 machine: machine gpu-3 answers: x86_64, 7 GPUs, in",
+            "2 programs: machine gpu-3 has no kubeadm",
+            "2 programs: machine gpu-3 has no containerd", "2 swap: machine gpu-3 has swap",
+            "1 clock: machine gpu-3 does not follow", "2 disk: machine gpu-3 has 2 MiB left" } },
+        { PARKED,
+          "arch=x86_64\ngpus=8\n",
+          { "1 machine: machine gpu-3 cannot be examined: its answer is not whole" } },
+        { REPORT("ok", "none", "", "", "kubelet=1\n"),
+          NULL,
+          { "2 marker: machine gpu-3 is in a cluster, and nothing says in which",
+            "1 machine: machine gpu-3 cannot be examined: no answer" } },
+        { NULL, NULL, { "2 machine: machine gpu-3: no answer of gpu-3" } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct scene scene;
+        owned(text) struct text *findings = text_new(TEXT_UNBOUNDED);
+
+        scene_open(&scene);
+        scene.a.join = "kubeadm";
+        scene.a.kubeconfig = "/nowhere";
+        scene.findings = findings;
+        scene.looks[2] = rows[i].look;
+        scene.examination = rows[i].examination;
+        provider_inspect(scene.provider, address(&scene.a), on_found, on_done, &scene);
+        await(&scene, 0);
+        assert_int_equal(scene.err.kind, ERROR_NONE);
+        for (size_t k = 0; k < COUNT_OF(rows[i].finds) && rows[i].finds[k]; k++)
+            if (!strstr(findings->chars, rows[i].finds[k]))
+                fail_msg("no \"%s\" in:\n%s", rows[i].finds[k], findings->chars);
+        scene_close(&scene);
+    }
+}
+
+/* Each prefix of a report is none, and so is each with a wrong line. */
+static void only_a_whole_report_is_one(void **state)
+{
+    static const char whole[] = "Welcome!\n" IN_A;
+    struct own_report report;
+
+    (void)state;
+    for (size_t length = 0; length < strlen(whole) - 1; length++) {
+        owned(chars) char *part = text_format("%.*s", (int)length, whole);
+
+        assert_int_equal(own_report_read(part, length, &report, NULL), -1);
+    }
+    assert_int_equal(own_report_read(whole, strlen(whole), &report, NULL), 0);
+    assert_int_equal(report.state, OWN_IN);
+    assert_string_equal(report.key, "0000000a");
+    assert_int_equal(own_report_read(REPORT("ok", "in", "a", "0000000a0", ""),
+                                     strlen(REPORT("ok", "in", "a", "0000000a0", "")), &report,
+                                     NULL),
+                     -1); /* a key that is cut would be another one */
+    assert_int_equal(own_report_read("sluice=1\nanswer=ok\0state=in\nend=1\n", 35, &report, NULL),
+                     -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_machine_is_where_its_marker_says),
+        cmocka_unit_test(a_machine_that_was_never_moved_is_in_its_first_group),
+        cmocka_unit_test(a_silent_machine_is_never_missing),
+        cmocka_unit_test(the_fence_waits_and_believes_only_off),
+        cmocka_unit_test(a_machine_with_another_key_is_not_switched_off),
+        cmocka_unit_test(lists_at_the_same_time_share_their_looks),
+        cmocka_unit_test(without_a_fence_a_silent_machine_stays),
+        cmocka_unit_test(an_order_chooses_first_and_claims_only_that_machine),
+        cmocka_unit_test(what_stops_an_order_is_told),
+        cmocka_unit_test(without_a_parked_machine_there_is_no_capacity),
+        cmocka_unit_test(doctor_reports_what_joining_lacks),
+        cmocka_unit_test(only_a_whole_report_is_one),
+    };
+
+    mem_setup();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Strict stand-ins for what the steps of a machine run; sourced, not run.  Each fails when it is called
+# twice or out of order, and notes what it did in FOLDER/steps.  `kubeadm` also notes all processes'
+# arguments while it runs.
+#
+# FOLDER/state/die and .../die_after, which have a program's words: it kills the steps (its parent) before,
+# or after, it does this.
+#
+#   write_stand_ins FOLDER    FOLDER/bin/* and FOLDER/root
+
+write_stand_ins() {
+    local folder=$1 name
+    mkdir -p "$folder/bin" "$folder/root/etc/kubernetes/pki" "$folder/state"
+    : >"$folder/steps"
+    cat >"$folder/bin/die" <<END
+#!/bin/sh
+# die PARENT die|die_after WORDS
+grep -qxF "\$3" "$folder/state/\$2" 2>/dev/null || exit 0
+rm "$folder/state/\$2"
+kill -KILL "\$1"
+exit 1
+END
+    cat >"$folder/bin/kubeadm" <<END
+#!/bin/sh
+die \$PPID die "kubeadm \$1" || exit 1
+trap 'die \$PPID die_after "kubeadm '\$1'"' EXIT
+conf=$folder/root/etc/kubernetes/kubelet.conf
+case \$1 in
+join)
+    [ "\$2 \$3" = "--config /dev/stdin" ] || { echo "kubeadm: arguments: \$*" >&2; exit 64; }
+    config=\$(cat)
+    [ ! -e "\$conf" ] || { echo "kubeadm: /etc/kubernetes/kubelet.conf already exists" >&2; exit 1; }
+    [ -e $folder/state/clean ] || { echo "kubeadm: the machine was not cleaned" >&2; exit 1; }
+    echo "\$config" | grep -qE '^    token: "[a-z0-9]{6}\.[a-z0-9]{16}"\$' || { echo "kubeadm: no token" >&2; exit 1; }
+    echo "\$config" | grep -qE 'caCertHashes: \[sha256:[0-9a-f]{64}\]' || { echo "kubeadm: no pins" >&2; exit 1; }
+    echo "\$config" >"$folder/config"
+    ps -eo args >>"$folder/processes"
+    sleep 0.3
+    rm $folder/state/clean
+    mkdir $folder/root/etc/kubernetes/pki
+    if [ -e "$folder/state/fail" ]; then
+        rm "$folder/state/fail"
+        echo "cannot use \$config" >&2
+        exit 1
+    fi
+    echo "kubeadm join" >>"$folder/steps"
+    : >"\$conf"
+    ;;
+reset)
+    [ -e $folder/root/etc/kubernetes/pki ] || { echo "kubeadm: nothing to reset" >&2; exit 1; }
+    ps -eo args >>"$folder/processes"
+    sleep 0.2
+    echo "kubeadm reset" >>"$folder/steps"
+    rm -rf "\$conf" $folder/root/etc/kubernetes/pki
+    : >$folder/state/reset
+    ;;
+version) echo v1.33.1 ;;
+esac
+END
+    cat >"$folder/bin/systemctl" <<END
+#!/bin/sh
+die \$PPID die "systemctl \$1" || exit 1
+trap 'die \$PPID die_after "systemctl '\$1'"' EXIT
+case "\$*" in
+"is-active --quiet k3s-agent") [ -e $folder/state/k3s ] ;;
+"restart containerd")
+    [ -e $folder/state/reset ] || { echo "systemctl: containerd is restarted before a reset" >&2; exit 1; }
+    sleep 0.1
+    rm $folder/state/reset
+    echo "restart containerd" >>"$folder/steps"
+    : >$folder/state/clean
+    ;;
+"enable --now k3s-agent")
+    [ -e $folder/root/etc/systemd/system/k3s-agent.service.env ] || exit 1
+    [ ! -e $folder/state/k3s ] || { echo "systemctl: k3s-agent runs" >&2; exit 1; }
+    : >$folder/state/k3s
+    echo "k3s start" >>"$folder/steps"
+    ;;
+"disable --now k3s-agent")
+    [ -e $folder/state/k3s ] || { echo "systemctl: k3s-agent does not run" >&2; exit 1; }
+    rm $folder/state/k3s
+    echo "k3s stop" >>"$folder/steps"
+    ;;
+*) echo "systemctl: \$*" >&2; exit 1 ;;
+esac
+END
+    printf '#!/bin/sh\necho "k3s kill all" >>%s/steps\n' "$folder" >"$folder/bin/k3s-killall.sh"
+    # The machine's own links and rules are not touched.
+    for name in ip ipvsadm iptables-save ip6tables-save iptables-restore ip6tables-restore; do
+        printf '#!/bin/sh\nexit 0\n' >"$folder/bin/$name"
+    done
+    cat >"$folder/bin/moved" <<END
+#!/bin/sh
+IFS= read -r token
+echo "script \$1 \$SLUICE_GROUP" >>"$folder/steps"
+[ ! -e $folder/state/garbage ] || { rm $folder/state/garbage; echo "all fine, I think"; exit 0; }
+echo '{"done": true}'
+END
+    chmod 0755 "$folder"/bin/*
+    : >"$folder/root/etc/kubernetes/kubelet.conf" # it is in a cluster when the test begins
+}

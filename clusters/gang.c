@@ -62,6 +62,7 @@ static const char *const kind_names[GANG_KIND_COUNT] = {
     [GANG_ARGO_WORKFLOW] = "Argo Workflow",
     [GANG_JOB] = "Job",
     [GANG_OWNER] = "owner",
+    [GANG_SLURM_JOB] = "Slurm job",
 };
 
 static const json_t *controller_of(const json_t *metadata)
@@ -114,7 +115,7 @@ static bool is_protected(const json_t *annotations)
                       "false");
 }
 
-static json_t *times_of(const json_t *annotations)
+json_t *gang_times(const json_t *annotations)
 {
     const char *key;
     json_t *value;
@@ -170,7 +171,7 @@ struct gang_ref gang_of_pod(const json_t *pod)
     return (struct gang_ref){
         .kind = row ? row->kind : GANG_POD,
         .key = key_of(row, name, metadata, controller),
-        .times = times_of(annotations),
+        .times = gang_times(annotations),
         .is_protected = is_protected(annotations),
     };
 }

@@ -27,6 +27,7 @@ enum gang_kind {
     GANG_ARGO_WORKFLOW,
     GANG_JOB,
     GANG_OWNER, /* any other controller */
+    GANG_SLURM_JOB,
     GANG_KIND_COUNT,
 };
 
@@ -40,6 +41,9 @@ struct gang_ref {
 
 /* The gang of the pod.  Reads metadata only; anything unknown counts as absent. */
 struct gang_ref gang_of_pod(const json_t *pod) __attribute__((warn_unused_result));
+
+/* Those of the annotations that are RFC 3339 times, for gang_ref.times; NULL: none. */
+json_t *gang_times(const json_t *annotations) __attribute__((warn_unused_result));
 void gang_ref_clear(struct gang_ref *gang);
 
 /* The time in this annotation of the pod; 0: none. */

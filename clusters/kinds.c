@@ -4,5 +4,6 @@
  * THE table of kinds of cluster.
  */
 #include "clusters/kube_cluster.h"
+#include "clusters/slurm_cluster.h"
 
-const struct cluster_kind *const cluster_kinds[] = { &cluster_kubernetes, NULL };
+const struct cluster_kind *const cluster_kinds[] = { &cluster_kubernetes, &cluster_slurm, NULL };

@@ -26,6 +26,7 @@ const struct command_option demo_options[] = {
       false },
     { "clouds", 0, NULL,
       "a fleet on Google, AWS and Azure; one of them does not answer for half an hour", false },
+    { "slurm", 0, NULL, "research is scheduled by Slurm: 24.11 and 22.05", false },
     { "seed", 0, "N", "start value of the random numbers (default 1)", false },
     { "quiet", 'q', NULL, "show no board, only the result", false },
     { "log", 0, NULL, "write the service's log to standard error", false },
@@ -156,7 +157,9 @@ static int run(struct demo *demo, struct command_call *call, int64_t seed, struc
 
     if (call_text(call, "day") && read_day(call, &day, err) < 0)
         return -1;
-    demo->world = demo_world_new(call_flag(call, "clouds") ? &demo_clouds : &demo_google,
+    demo->world = demo_world_new(call_flag(call, "slurm")    ? &demo_slurm
+                                 : call_flag(call, "clouds") ? &demo_clouds
+                                                             : &demo_google,
                                  call_text(call, "demand"), call_text(call, "day") ? &day : NULL,
                                  (uint64_t)seed, err);
     if (!demo->world)

@@ -5,6 +5,9 @@
  */
 #include "broker/demo/demo_layout.h"
 
+/* Of the simulated login nodes, which show none. */
+#define LOGIN_KEY "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHeY7hxwNvzLpEw5s4yQGf0Gm3sQh5eQxW6cCkqv0m1r"
+
 static const struct demo_place google_places[] = {
     { "prod-a", "research-a", "prod-a-main", "research-a-main", 64 },
     { "prod-b", "research-b", "prod-b-second", "research-b-second", 32 },
@@ -39,6 +42,7 @@ const struct demo_layout demo_google = {
         " project: research, group: research-b-second, static_nodes: 2}\n",
     .shares = "prod-a: {weight: 2, replica_min: 1}, prod-b: {weight: 1, replica_min: 1}",
     .world = "",
+    .backlog = 900,
 };
 
 static const struct demo_place cloud_places[] = {
@@ -93,6 +97,52 @@ const struct demo_layout demo_clouds = {
     .shares = "prod-google: {weight: 2, replica_min: 1}, prod-aws: {weight: 1, replica_min: 1},"
               " prod-azure: {weight: 1, replica_min: 1}",
     .world = "outages: [ { cloud: aws, from: 4h, to: 4h30m } ]\n",
+    .backlog = 900,
     .credentials = "[demo]\naws_access_key_id = AKIASIMULATED0000000\n"
                    "aws_secret_access_key = simulated/secret+of/the+simulator0000000\n",
+};
+
+static const struct demo_place slurm_places[] = {
+    { "prod-a", "research-a", "prod-a-main", "research-a-main", 48 },
+    { "prod-b", "research-b", "prod-b-second", "research-b-second", 24 },
+};
+
+/* One Slurm has dynamic nodes and a slurmrestd; the other is old, has the nodes of its slurm.conf,
+   and is asked by commands. */
+const struct demo_layout demo_slurm = {
+    .places = slurm_places,
+    .count = sizeof slurm_places / sizeof *slurm_places,
+    .config =
+        "lead: {prior_p50: 40m, prior_p95: 60m}\n"
+        "clusters:\n"
+        "  prod-a: {role: production, kubeconfig: prod-a.kubeconfig}\n"
+        "  prod-b: {role: production, kubeconfig: prod-b.kubeconfig}\n"
+        "  research-a: {kind: slurm, role: research, poll: 1m,"
+        " rest: 'http://127.0.0.1:1/slurm/research-a', rest_user: root, token: research-a.token,"
+        " ssh_address: login-a, ssh_host_key: '" LOGIN_KEY "', ssh_key: " DEMO_CREDENTIALS ","
+        " machine: 'gce://research/us-region-1-a/{name}'}\n"
+        "  research-b: {kind: slurm, role: research, poll: 1m,"
+        " ssh_address: login-b, ssh_host_key: '" LOGIN_KEY "', ssh_key: " DEMO_CREDENTIALS ","
+        " machine: '{extra}'}\n"
+        "reservations:\n"
+        "  main: {machine: a3-megagpu-8g, region: us-region-1, zone: us-region-1-a,"
+        " gpus_per_node: 8, nodes: 48}\n"
+        "  second: {machine: a3-megagpu-8g, region: us-region-1, zone: us-region-1-b,"
+        " gpus_per_node: 8, nodes: 24}\n"
+        "providers:\n"
+        "  google: {kind: gcp, endpoint: 'http://127.0.0.1:1/gcp', metadata:"
+        " 'http://127.0.0.1:1/gcp'}\n"
+        "pools:\n"
+        "  prod-a-main: {cluster: prod-a, reservation: main, provider: google, project: serving,"
+        " group: prod-a-main, static_nodes: 6}\n"
+        "  research-a-main: {cluster: research-a, reservation: main, provider: google,"
+        " project: research, group: research-a-main, static_nodes: 3}\n"
+        "  prod-b-second: {cluster: prod-b, reservation: second, provider: google,"
+        " project: serving, group: prod-b-second, static_nodes: 3}\n"
+        "  research-b-second: {cluster: research-b, reservation: second, provider: google,"
+        " project: research, group: research-b-second, static_nodes: 2}\n",
+    .shares = "prod-a: {weight: 2, replica_min: 1}, prod-b: {weight: 1, replica_min: 1}",
+    .world = "slurm: {research-b: {release: '22.05', nodes: fixed}}\n",
+    .backlog = 24,
+    .credentials = "the simulated login nodes ask for no key\n",
 };

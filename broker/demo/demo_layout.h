@@ -27,8 +27,10 @@ struct demo_layout {
     const char *config;      /* YAML: lead, clusters, reservations, providers, pools */
     const char *shares;      /* of each workload, by production cluster */
     const char *world;       /* more YAML of world.yaml */
+    int backlog;             /* jobs that wait in research */
     const char *credentials; /* of DEMO_CREDENTIALS; NULL: no such file */
 };
 
 extern const struct demo_layout demo_google; /* two zones of one cloud */
 extern const struct demo_layout demo_clouds; /* three clouds, one of which is out for a while */
+extern const struct demo_layout demo_slurm;  /* research is scheduled by Slurm */

@@ -428,8 +428,12 @@ void demo_world_free(struct demo_world *world)
         owned(chars) char *research = text_format("%s/%s.kubeconfig", world->folder,
                                                   world->layout->places[i].research);
 
+        owned(chars) char *token = text_format("%s/%s.token", world->folder,
+                                               world->layout->places[i].research);
+
         (void)unlink(production);
         (void)unlink(research);
+        (void)unlink(token);
     }
     if (world->folder)
         (void)rmdir(world->folder);
@@ -457,8 +461,8 @@ int demo_world_populate(const struct demo_world *world, const int *prod_nodes, c
              "replicas:\n%s"
              "latency: {api: 5ms..60ms, delete: 3m..7m, create: 6m..14m, join: 8m..20m,"
              " gpus: 2m..6m, pod_start: 30s..90s, pod_stop: 1s..40s}\n"
-             "jobs: {backlog: 900, duration: 30m..8h}\n"
+             "jobs: {backlog: %d, duration: 30m..8h}\n"
              "demand: %s\n%s",
-             replicas, world->day_path, layout->world);
+             replicas, layout->backlog, world->day_path, layout->world);
     return write_file(world->world_path, out, err);
 }

@@ -116,6 +116,9 @@ static const struct {
     { "delete_pod", { "delete_pod", "clear_pod" } },
     { "delete_instance", { "remove", "discard" } },
     { "create_instance", { "create" } },
+    { "slurm_drain", { "slurm_park" } },
+    { "slurm_delete", { "slurm_forget", "slurm_discard" } },
+    { "slurm_unreserve", { "slurm_lift", "slurm_admit" } },
 };
 
 struct inquiry {

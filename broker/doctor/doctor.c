@@ -31,6 +31,7 @@ struct exam {
 
     struct source *source; /* of a source */
     struct source_queue *queues;
+    struct source_settings settings; /* of the source, which borrows them */
 };
 
 struct doctor {
@@ -280,17 +281,17 @@ static struct source_query query_of(struct exam *exam, const struct config_sourc
 static void begin_source(struct doctor *doctor, const struct config_source *config)
 {
     struct exam *exam = add_exam(doctor, "source", config->name);
-    struct source_settings settings = source_settings_of(config);
     struct source_query query = query_of(exam, config);
     struct error err = { 0 };
 
+    exam->settings = source_settings_of(config);
     if (query.queue_count == 0) {
         tell(exam, &(struct finding){ FINDING_DOUBTFUL, "queues", "no queue names it",
                                       "set queues.NAME.source, or remove the source" });
         exam->is_done = true;
         return;
     }
-    exam->source = source_open(doctor->world, &settings, &err);
+    exam->source = source_open(doctor->world, &exam->settings, &err);
     if (!exam->source || source_fetch(exam->source, &query, fetched, exam, &err) < 0)
         fail(exam, "access", &err, "correct what the sentence names");
 }

@@ -6,13 +6,9 @@
  */
 #pragma once
 
-/* The taints and annotations that sluice writes. */
-#define SLUICE_TAINT_LEAVING                                                                       \
-    "sluice.dev/leaving"                            /* PreferNoSchedule when announced, NoSchedule \
-                                                       when cordoned; the value is the transfer */
-#define SLUICE_TAINT_STARTING "sluice.dev/starting" /* NoSchedule: not handed over yet */
-#define SLUICE_NOTE_TRANSFER "sluice.dev/transfer"
-#define SLUICE_NOTE_DEPARTURE "sluice.dev/departure-time"
+#include "clusters/node_marks.h"
+
+/* Further annotations that sluice writes. */
 #define SLUICE_NOTE_REASON "sluice.dev/departure-reason"
 #define SLUICE_NOTE_ADDED "sluice.dev/added" /* the other keys that we set, separated by spaces */
 #define SLUICE_NOTE_WAS_CORDONED "sluice.dev/was-unschedulable"

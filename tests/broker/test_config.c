@@ -125,6 +125,7 @@ static const struct {
     const char *place;
 } kind_places[] = {
     { CONFIG_CLUSTERS, "kubernetes", "clusters.prod-a." },
+    { CONFIG_CLUSTERS, "slurm", "clusters.lab." },
     { CONFIG_PROVIDERS, "gcp", "providers.google." },
     { CONFIG_PROVIDERS, "capi", "providers.management." },
     { CONFIG_POOLS, "gcp", "pools.prod-a-main." },
@@ -434,7 +435,7 @@ static void the_good_file_is_read_as_it_says(void **state)
     owned(config) struct config *config = config_of(good);
 
     (void)state;
-    assert_int_equal(config->cluster_count, 4);
+    assert_int_equal(config->cluster_count, 5);
     assert_int_equal(config->reservation_count, 6);
     assert_int_equal(config->pool_count, 12);
     assert_int_equal(config->queue_count, 8);
@@ -461,8 +462,7 @@ static void the_good_file_is_read_as_it_says(void **state)
     assert_ptr_equal(pool->cluster, config_cluster(config, "prod-a"));
     assert_ptr_equal(pool->reservation, &config->reservations[1]);
     assert_ptr_equal(pool->provider, &config->providers[0]);
-    assert_int_equal(pool->static_nodes, 2);
-    assert_int_equal(pool->node_max, 0);
+    assert_true(pool->static_nodes == 2 && pool->node_max == 0);
     assert_true(!config_pool(config, "prod-x") && !config_cluster(config, "prod-x"));
 
     const struct config_workload *workload = &config->workloads[0];

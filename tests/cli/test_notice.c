@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "broker/service/service_parts.h"
-#include "broker/sides/kube/pod_wishes.h"
 #include "broker/transfer/notice.h"
+#include "broker/transfer/pod_wishes.h"
 #include "tests/cli/small_world.h"
 #include "tools/simulator/model/model.h"
 

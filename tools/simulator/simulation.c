@@ -11,6 +11,7 @@
 #include "tools/simulator/model/cloud.h"
 #include "tools/simulator/model/lies.h"
 #include "tools/simulator/model/model.h"
+#include "tools/simulator/model/slurm.h"
 
 enum { PROVIDER_FILE_LIMIT = 64 * 1024 };
 enum { SPARE_HOSTS = 4 }; /* the cloud has a few more than were paid for */
@@ -87,6 +88,8 @@ static void make_places(struct simulator *sim)
         sim->clusters[i].namespaces = map_new(NULL);
         sim->clusters[i].rules = map_new(sim_rule_free);
         sim->clusters[i].objects = map_new(sim_free_json);
+        if (sim->clusters[i].plan->slurm)
+            sim->clusters[i].slurm = sim_slurm_new(sim, &sim->clusters[i]);
     }
     sim->reservation_count = scenario->reservations.count;
     sim->reservations = mem_new_array(sim->reservation_count, sizeof *sim->reservations);
@@ -135,6 +138,10 @@ static void start_work(struct simulator *sim)
         struct kube_cluster *cluster = &sim->clusters[i];
         void *value;
 
+        if (cluster->slurm) {
+            sim_slurm_start(sim, cluster->slurm);
+            continue;
+        }
         sim_budgets_new(sim, cluster);
         sim_deployments_new(sim, cluster);
         sim_schedule_now(sim, cluster);
@@ -145,6 +152,14 @@ static void start_work(struct simulator *sim)
                 sim_pod_run(sim, pod);
         }
     }
+}
+
+/* A login node of Slurm, or else a machine of one's own. */
+static void play_ssh(void *context, const struct ssh_host *host, const struct ssh_request *request,
+                     struct ssh_play *play)
+{
+    if (!sim_slurm_play(context, host, request, play))
+        sim_own_play(context, host, request, play);
 }
 
 struct simulator *simulator_new(struct loop *loop, const char *config_path, const char *world_path,
@@ -159,7 +174,7 @@ struct simulator *simulator_new(struct loop *loop, const char *config_path, cons
     sim->referee = referee_new();
     sim->agenda = sim_agenda_new(sim);
     sim->carrier = sim_carrier_new(sim);
-    sim->ssh = ssh_virtual_new(sim->loop, sim_ssh_play, sim);
+    sim->ssh = ssh_virtual_new(sim->loop, play_ssh, sim);
     sim->operations = map_new(free_number);
     sim->request_ids = map_new(NULL);
     sim->tokens = map_new(free_number);
@@ -187,6 +202,7 @@ static void clear_cluster(struct kube_cluster *cluster)
     for (size_t i = 0; map_next(cluster->nodes, &i, NULL, &value);)
         sim_actor_end(&((struct kube_node *)value)->actor);
     sim_devices_clear(cluster);
+    sim_slurm_free(cluster->slurm);
     map_free(cluster->attachments);
     map_free(cluster->claims);
     map_free(cluster->pods);

@@ -286,6 +286,24 @@ static int write_admin(struct simulator *sim, const char *folder, const struct s
                          err);
 }
 
+/* What slurmrestd takes as the token of a user. */
+static int write_token(const char *folder, const char *cluster, struct error *err)
+{
+    owned(chars) char *path = text_format("%s/%s.token", folder, cluster);
+    owned(chars) char *token = text_format("slurm-%s", cluster);
+
+    return file_write(path, token, strlen(token), 0600, err);
+}
+
+static int write_cluster(const struct kube_cluster *cluster, const char *folder,
+                         const struct simulator_urls *urls, struct error *err)
+{
+    const struct kubeconfig config = { folder, cluster->plan->name, "clusters", "sim" };
+
+    return cluster->slurm ? write_token(folder, cluster->plan->name, err)
+                          : write_kubeconfig(&config, urls, err);
+}
+
 int simulator_write_kubeconfigs(struct simulator *sim, const char *folder, const char *base_url,
                                 struct error *err)
 {
@@ -299,9 +317,7 @@ int simulator_write_access(struct simulator *sim, const char *folder,
     if (file_make_folder(folder, 0755, err) < 0)
         return -1;
     for (size_t i = 0; i < sim->cluster_count; i++)
-        if (write_kubeconfig(
-                &(struct kubeconfig){ folder, sim->clusters[i].plan->name, "clusters", "sim" },
-                urls, err) < 0)
+        if (write_cluster(&sim->clusters[i], folder, urls, err) < 0)
             return -1;
     for (size_t i = 0; i < sim->pool_count; i++) {
         const struct sim_cloud *cloud = sim->pools[i].cloud;

@@ -8,9 +8,9 @@
 #include "base/input/json.h"
 #include "broker/sides/kube/gate.h"
 #include "broker/sides/kube/kube_state.h"
-#include "broker/sides/kube/pod_wishes.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/marks.h"
+#include "broker/transfer/pod_wishes.h"
 #include "broker/transfer/runner.h"
 #include "clusters/kube_verbs.h"
 

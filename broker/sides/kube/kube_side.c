@@ -12,8 +12,8 @@
 #include "broker/sides/kube/kube_effects.h"
 #include "broker/sides/kube/kube_state.h"
 #include "broker/sides/kube/look.h"
-#include "broker/sides/kube/pod_wishes.h"
 #include "broker/sides/kube/suspend.h"
+#include "broker/transfer/pod_wishes.h"
 #include "broker/transfer/runner.h"
 
 struct kube_side *kube_side_of(const struct runner *runner)

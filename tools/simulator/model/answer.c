@@ -8,6 +8,7 @@
 #include "tools/simulator/model/cloud.h"
 #include "tools/simulator/model/faults.h"
 #include "tools/simulator/model/model.h"
+#include "tools/simulator/model/slurm.h"
 
 #include <inttypes.h>
 
@@ -49,7 +50,9 @@ static void refuse(struct sim_call *call, int code)
 {
     struct sim_answer *answer = call->answer;
 
-    if (call->cluster && code == 429) {
+    if (call->cluster && call->cluster->slurm) {
+        sim_slurm_fail(call, code);
+    } else if (call->cluster && code == 429) {
         answer->status = code;
         answer->content_type = "text/plain; charset=utf-8";
         set_body(answer, mem_copy_chars("Too many requests, please try again later.\n"));
@@ -69,7 +72,9 @@ static void refuse(struct sim_call *call, int code)
 
 static void forbid(struct sim_call *call, const char *why)
 {
-    if (call->cluster)
+    if (call->cluster && call->cluster->slurm)
+        sim_slurm_fail(call, 403);
+    else if (call->cluster)
         sim_kube_status(call->answer, 403, "Forbidden", "%s", why);
     else
         call->cloud->fail(call, 403, why);
@@ -187,6 +192,9 @@ void sim_answer_request(struct simulator *sim, const struct sim_request *request
     else if (text_equal(first, "plain") && path.count > 1 &&
              (call.cluster = sim_cluster(sim, path.items[1])) != NULL)
         sim_plain_answer(&call, 2);
+    else if (text_equal(first, "slurm") && path.count > 1 &&
+             (call.cluster = sim_cluster(sim, path.items[1])) != NULL && call.cluster->slurm)
+        sim_slurm_answer(&call, 2);
     else if (text_equal(first, "simulator") && path.count == 2 &&
              text_equal(path.items[1], "report"))
         report_live(&call);

@@ -6,6 +6,7 @@
  */
 #include "tools/simulator/model/cloud.h"
 #include "tools/simulator/model/lies.h"
+#include "tools/simulator/model/slurm.h"
 
 #include <inttypes.h>
 
@@ -67,6 +68,28 @@ struct machine *sim_machine_new(struct simulator *sim, struct pool *pool, const 
     return machine;
 }
 
+/* Its kubelet or its slurmd registers. */
+static void register_node(struct simulator *sim, struct machine *machine, bool is_new)
+{
+    if (machine->pool->cluster->slurm)
+        sim_slurm_join(sim, machine, is_new);
+    else
+        machine->node = sim_node_register(sim, machine, is_new);
+}
+
+/* The Node goes too, as when a machine is made again. */
+static void lose_node(struct simulator *sim, struct machine *machine)
+{
+    struct kube_node *node = machine->node;
+
+    sim_slurm_machine_dies(sim, machine);
+    sim_slurm_machine_gone(machine);
+    if (node) {
+        sim_node_machine_dies(sim, node);
+        sim_node_delete(sim, node);
+    }
+}
+
 /* Machines of the start are there already. */
 void sim_machine_start(struct simulator *sim, struct machine *machine)
 {
@@ -76,7 +99,7 @@ void sim_machine_start(struct simulator *sim, struct machine *machine)
     }
     take_slot(sim, machine);
     machine->state = MACHINE_RUNNING;
-    machine->node = sim_node_register(sim, machine, false);
+    register_node(sim, machine, false);
     sim_machine_changed(sim, machine, false);
 }
 
@@ -113,8 +136,8 @@ static void join(struct simulator *sim, struct actor *actor, uint64_t stamp)
 {
     struct machine *machine = (struct machine *)actor;
 
-    if (machine->stamp == stamp && !machine->node)
-        machine->node = sim_node_register(sim, machine, true);
+    if (machine->stamp == stamp && !machine->node && !machine->slurm_node)
+        register_node(sim, machine, true);
 }
 
 static void booted(struct simulator *sim, struct actor *actor, uint64_t stamp)
@@ -204,6 +227,7 @@ static void gone(struct simulator *sim, struct actor *actor, uint64_t stamp)
     give_slot_back(machine);
     if (machine->node)
         machine->node->machine = NULL;
+    sim_slurm_machine_gone(machine);
     sim_trace(sim, "machine %s gone", machine->name);
     sim_machine_changed(sim, machine, true);
     sim_actor_end(actor);
@@ -211,15 +235,10 @@ static void gone(struct simulator *sim, struct actor *actor, uint64_t stamp)
 
 void sim_machine_recreate(struct simulator *sim, struct machine *machine)
 {
-    struct kube_node *node = machine->node;
-
     if (machine->state == MACHINE_STOPPING)
         return;
     sim_trace(sim, "machine %s is made again", machine->name);
-    if (node) {
-        sim_node_machine_dies(sim, node);
-        sim_node_delete(sim, node);
-    }
+    lose_node(sim, machine);
     give_slot_back(machine);
     machine->state = MACHINE_QUEUED;
     machine->stamp++;
@@ -228,15 +247,10 @@ void sim_machine_recreate(struct simulator *sim, struct machine *machine)
 
 void sim_machine_reboot(struct simulator *sim, struct machine *machine)
 {
-    struct kube_node *node = machine->node;
-
     if (machine->state != MACHINE_RUNNING)
         return;
     sim_trace(sim, "machine %s boots again", machine->name);
-    if (node) {
-        sim_node_machine_dies(sim, node);
-        sim_node_delete(sim, node);
-    }
+    lose_node(sim, machine);
     machine->state = MACHINE_BOOTING;
     machine->stamp++;
     sim_machine_changed(sim, machine, false);
@@ -258,6 +272,7 @@ void sim_machine_remove(struct simulator *sim, struct machine *machine)
     sim_machine_changed(sim, machine, false);
     if (machine->node)
         sim_node_machine_dies(sim, machine->node);
+    sim_slurm_machine_dies(sim, machine);
     sim_after(
         sim,
         sim_draw(&sim->machine_chance, machine->has_slot ? &sim->scenario->latency.delete : &quick),

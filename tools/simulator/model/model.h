@@ -77,6 +77,7 @@ struct kube_cluster {
     ARRAY(struct kube_pod *) waiting; /* not bound yet, oldest first */
     ARRAY(struct deployment *) deployments;
     ARRAY(struct kube_budget *) budgets;
+    struct ctld *slurm;           /* plays Slurm instead of Kubernetes; see slurm.h */
     struct sim_devices *devices;  /* of a driver; NULL: device plugins; see kube_devices.h */
     struct map *attachments;      /* name -> JSON: what the attach controller has not undone */
     struct map *claims;           /* of volumes: namespace/name -> JSON */
@@ -218,6 +219,7 @@ struct machine {
     enum trouble trouble;
     int64_t tried_ms; /* the last attempt; 0: none yet */
     struct kube_node *node;
+    struct ctld_node *slurm_node; /* in a cluster of Slurm, instead of the other */
     int64_t created_ms;
 };
 
@@ -486,12 +488,10 @@ void sim_history_add(struct simulator *sim, struct kube_cluster *cluster,
                      const struct change *change);
 void sim_history_clear(struct kube_cluster *cluster);
 
-/* plain_api.c */
+/* plain_api.c, own/ssh_machines.c */
 void sim_plain_answer(struct sim_call *call, size_t at);
-
-/* own/ssh_machines.c: an ssh_play_fn, whose context is the simulator */
-void sim_ssh_play(void *context, const struct ssh_host *host, const struct ssh_request *request,
-                  struct ssh_play *play);
+void sim_own_play(struct simulator *sim, const struct ssh_host *host,
+                  const struct ssh_request *request, struct ssh_play *play);
 
 /* carrier.c, socket.c */
 struct carrier *sim_carrier_new(struct simulator *sim) __attribute__((returns_nonnull));

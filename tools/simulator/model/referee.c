@@ -8,6 +8,7 @@
 
 #include "tools/simulator/model/cloud.h"
 #include "tools/simulator/model/model.h"
+#include "tools/simulator/model/slurm.h"
 
 #include <stdarg.h>
 
@@ -47,8 +48,7 @@ const struct violation *referee_violation(const struct referee *referee, size_t 
     return at < referee->violations.count ? &referee->violations.items[at] : NULL;
 }
 
-static void __attribute__((format(printf, 3, 4)))
-report(struct simulator *sim, const char *invariant, const char *format, ...)
+void referee_report(struct simulator *sim, const char *invariant, const char *format, ...)
 {
     struct referee *referee = sim->referee;
     char sentence[512];
@@ -73,22 +73,22 @@ report(struct simulator *sim, const char *invariant, const char *format, ...)
     sim_trace(sim, "violation %s", invariant);
 }
 
-static void need_intent(struct simulator *sim, const char *verb, const char *object)
+void referee_need_intent(struct simulator *sim, const char *verb, const char *object)
 {
     if (!sim_witness(sim, verb, object))
-        report(sim, "I3", "%s of %s without a committed intent", verb, object);
+        referee_report(sim, "I3", "%s of %s without a committed intent", verb, object);
 }
 
-static void need_one_transfer(struct simulator *sim, const char *node)
+void referee_need_one_transfer(struct simulator *sim, const char *node)
 {
     if (!sim_witness(sim, "one_transfer", node))
-        report(sim, "I1", "node %s is in more than one live transfer", node);
+        referee_report(sim, "I1", "node %s is in more than one live transfer", node);
 }
 
 static void need_movable(struct simulator *sim, const char *what, const struct kube_node *node)
 {
     if (node && node->is_static)
-        report(sim, "I17", "%s touches static node %s", what, node->name);
+        referee_report(sim, "I17", "%s touches static node %s", what, node->name);
 }
 
 void referee_patch_node(struct simulator *sim, const struct kube_node *node, bool cordons)
@@ -96,9 +96,9 @@ void referee_patch_node(struct simulator *sim, const struct kube_node *node, boo
     if (sim->is_other_client)
         return;
     need_movable(sim, "patch_node", node);
-    need_intent(sim, "patch_node", node->name);
+    referee_need_intent(sim, "patch_node", node->name);
     if (cordons)
-        need_one_transfer(sim, node->name);
+        referee_need_one_transfer(sim, node->name);
 }
 
 void referee_delete_node(struct simulator *sim, const struct kube_node *node, bool has_uid)
@@ -106,11 +106,11 @@ void referee_delete_node(struct simulator *sim, const struct kube_node *node, bo
     if (sim->is_other_client)
         return;
     need_movable(sim, "delete_node", node);
-    need_intent(sim, "delete_node", node->name);
+    referee_need_intent(sim, "delete_node", node->name);
     if (!has_uid)
-        report(sim, "I5", "Node %s deleted without a UID precondition", node->name);
+        referee_report(sim, "I5", "Node %s deleted without a UID precondition", node->name);
     if (node->machine)
-        report(sim, "I16", "Node %s deleted while its machine exists", node->name);
+        referee_report(sim, "I16", "Node %s deleted while its machine exists", node->name);
 }
 
 void referee_touch_pod(struct simulator *sim, const char *verb, const struct kube_pod *pod,
@@ -121,11 +121,11 @@ void referee_touch_pod(struct simulator *sim, const char *verb, const struct kub
     if (sim->is_other_client)
         return;
     need_movable(sim, verb, pod->node);
-    need_intent(sim, verb, object);
+    referee_need_intent(sim, verb, object);
     if (!has_uid && !text_equal(verb, "mark_pod"))
-        report(sim, "I5", "%s of %s without a UID precondition", verb, object);
+        referee_report(sim, "I5", "%s of %s without a UID precondition", verb, object);
     if (!text_equal(verb, "mark_pod") && !pod->job && !pod->deployment && !pod->written)
-        report(sim, "I17", "%s of %s, which belongs to a DaemonSet", verb, object);
+        referee_report(sim, "I17", "%s of %s, which belongs to a DaemonSet", verb, object);
 }
 
 static bool has_machine_of(const struct pool *pool, const char *node)
@@ -145,8 +145,8 @@ void referee_zero_grace(struct simulator *sim, const struct kube_pod *pod)
     for (size_t i = 0; i < sim->pool_count && !has_machine && pod->node_name[0]; i++)
         has_machine = has_machine_of(&sim->pools[i], pod->node_name);
     if (has_machine)
-        report(sim, "I16", "pod %s/%s deleted with grace 0 while machine %s exists", pod->namespace,
-               pod->name, pod->node_name);
+        referee_report(sim, "I16", "pod %s/%s deleted with grace 0 while machine %s exists",
+                       pod->namespace, pod->name, pod->node_name);
 }
 
 /* A look cannot see a pod that is bound at the last moment in spite of the cordon.  A pod that
@@ -172,8 +172,8 @@ static void need_empty(struct simulator *sim, const struct machine *machine)
         bool is_due = pod->deletion_ms && (pod->is_forced || sim_now(sim) >= pod->deletion_ms);
 
         if (sim_pod_must_leave(pod) && !is_due && !may_be_missed(sim, node, pod))
-            report(sim, "I4", "machine %s deleted while pod %s/%s is on it", machine->name,
-                   pod->namespace, pod->name);
+            referee_report(sim, "I4", "machine %s deleted while pod %s/%s is on it", machine->name,
+                           pod->namespace, pod->name);
     }
 }
 
@@ -193,12 +193,13 @@ static void need_knowledge(struct simulator *sim, const struct machine *machine)
     if (!node || sim_node_has_taint(node, SIM_STARTING))
         return;
     if (!node->is_unschedulable)
-        report(sim, "I10", "machine %s deleted though its node was never cordoned", machine->name);
+        referee_report(sim, "I10", "machine %s deleted though its node was never cordoned",
+                       machine->name);
     if ((pool->bad_list_ms && !was_cordoned_before(node, pool->bad_list_ms)) ||
         (of_cluster[0] && !was_cordoned_before(node, of_cluster[0])) ||
         (of_cluster[1] && !was_cordoned_before(node, of_cluster[1])))
-        report(sim, "I10", "machine %s deleted on the word of a failed or empty list",
-               machine->name);
+        referee_report(sim, "I10", "machine %s deleted on the word of a failed or empty list",
+                       machine->name);
 }
 
 void referee_delete_instance(struct simulator *sim, const struct machine *machine,
@@ -206,34 +207,39 @@ void referee_delete_instance(struct simulator *sim, const struct machine *machin
 {
     const struct pool *pool = machine->pool;
 
-    need_intent(sim, "delete_instance", machine->name);
-    need_one_transfer(sim, machine->name);
+    referee_need_intent(sim, "delete_instance", machine->name);
+    referee_need_one_transfer(sim, machine->name);
     if (machine->is_static)
-        report(sim, "I17", "static machine %s deleted", machine->name);
+        referee_report(sim, "I17", "static machine %s deleted", machine->name);
     if (pool->cloud->has_request_ids && (!request_id || !request_id[0]))
-        report(sim, "I6", "machine %s deleted without a requestId", machine->name);
+        referee_report(sim, "I6", "machine %s deleted without a requestId", machine->name);
     if (pool->cluster->plan->is_production && pool->target - 1 < pool->plan->static_nodes)
-        report(sim, "I7", "pool %s falls to %d, below its floor of %d", pool->plan->name,
-               pool->target - 1, pool->plan->static_nodes);
+        referee_report(sim, "I7", "pool %s falls to %d, below its floor of %d", pool->plan->name,
+                       pool->target - 1, pool->plan->static_nodes);
+    if (pool->cluster->slurm) {
+        sim_slurm_judge_removal(sim, machine);
+        return;
+    }
     need_empty(sim, machine);
     need_knowledge(sim, machine);
 }
 
 void referee_protect_instance(struct simulator *sim, const struct machine *machine)
 {
-    need_intent(sim, "protect", machine->name);
+    referee_need_intent(sim, "protect", machine->name);
     if (machine->is_static)
-        report(sim, "I17", "static machine %s protected", machine->name);
+        referee_report(sim, "I17", "static machine %s protected", machine->name);
 }
 
 void referee_create_instance(struct simulator *sim, const struct pool *pool, const char *name,
                              const char *request_id)
 {
-    need_intent(sim, "create_instance", name);
+    referee_need_intent(sim, "create_instance", name);
     if (!request_id)
-        report(sim, "I6", "machine %s created without a requestId", name);
+        referee_report(sim, "I6", "machine %s created without a requestId", name);
     if (map_get(sim->referee->created, name))
-        report(sim, "I6", "machine %s created a second time, in pool %s", name, pool->plan->name);
+        referee_report(sim, "I6", "machine %s created a second time, in pool %s", name,
+                       pool->plan->name);
     map_set(sim->referee->created, name, sim);
 }
 
@@ -241,25 +247,25 @@ void referee_resize_pool(struct simulator *sim, const struct pool *pool, int wan
 {
     if (wanted == pool->target)
         return;
-    need_intent(sim, wanted > pool->target ? "grow_pool" : "shrink_pool", pool->plan->name);
+    referee_need_intent(sim, wanted > pool->target ? "grow_pool" : "shrink_pool", pool->plan->name);
 }
 
 void referee_change_plain(struct simulator *sim, const char *verb, const struct kube_node *node,
                           const char *object)
 {
     need_movable(sim, verb, node);
-    need_intent(sim, verb, object);
+    referee_need_intent(sim, verb, object);
     if (text_equal(verb, "plain_close"))
-        need_one_transfer(sim, node->name);
+        referee_need_one_transfer(sim, node->name);
     if (text_equal(verb, "plain_forget") && node->machine)
-        report(sim, "I16", "node %s forgotten while its machine exists", node->name);
+        referee_report(sim, "I16", "node %s forgotten while its machine exists", node->name);
 }
 
 void referee_scale(struct simulator *sim, const char *object)
 {
     if (sim->is_other_client)
         return;
-    need_intent(sim, "write_scale", object);
+    referee_need_intent(sim, "write_scale", object);
 }
 
 static int target_of(const struct simulator *sim, const struct reservation *reservation)
@@ -278,19 +284,20 @@ void referee_check(struct simulator *sim)
         const struct pool *pool = &sim->pools[i];
 
         if (pool->plan->node_max && pool->target > pool->plan->node_max)
-            report(sim, "I8", "pool %s is asked to be %d, over its limit of %d", pool->plan->name,
-                   pool->target, pool->plan->node_max);
+            referee_report(sim, "I8", "pool %s is asked to be %d, over its limit of %d",
+                           pool->plan->name, pool->target, pool->plan->node_max);
     }
     for (size_t i = 0; i < sim->reservation_count; i++) {
         const struct reservation *reservation = &sim->reservations[i];
         int target = target_of(sim, reservation);
 
         if (target > reservation->plan->nodes)
-            report(sim, "I8", "reservation %s of %d is asked for %d machines",
-                   reservation->plan->name, reservation->plan->nodes, target);
+            referee_report(sim, "I8", "reservation %s of %d is asked for %d machines",
+                           reservation->plan->name, reservation->plan->nodes, target);
         if (target > reservation->target_start)
-            report(sim, "I16", "reservation %s started with %d machines and is asked for %d",
-                   reservation->plan->name, reservation->target_start, target);
+            referee_report(sim, "I16",
+                           "reservation %s started with %d machines and is asked for %d",
+                           reservation->plan->name, reservation->target_start, target);
         require(reservation->slots_used <= reservation->plan->nodes);
     }
 }
@@ -306,10 +313,14 @@ void referee_check_end(struct simulator *sim)
                 running += simulator_pool_running(sim, sim->pools[k].plan->name);
         if (running != reservation->target_start ||
             target_of(sim, reservation) != reservation->target_start)
-            report(sim, "I16", "reservation %s started with %d machines and ends with %d of %d",
-                   reservation->plan->name, reservation->target_start, running,
-                   target_of(sim, reservation));
+            referee_report(sim, "I16",
+                           "reservation %s started with %d machines and ends with %d of %d",
+                           reservation->plan->name, reservation->target_start, running,
+                           target_of(sim, reservation));
     }
+    for (size_t i = 0; i < sim->cluster_count; i++)
+        if (sim->clusters[i].slurm)
+            sim_slurm_judge_end(sim, sim->clusters[i].slurm);
 }
 
 void simulator_check_end(struct simulator *simulator)

@@ -34,6 +34,13 @@ void referee_change_plain(struct simulator *sim, const char *verb, const struct 
                           const char *object);
 void referee_scale(struct simulator *sim, const char *object);
 
+/* For promises that are kept elsewhere (tools/simulator/slurm): writes one down; asks whether the
+   journal has an intent; asks whether the node is in one live transfer. */
+void referee_report(struct simulator *sim, const char *invariant, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void referee_need_intent(struct simulator *sim, const char *verb, const char *object);
+void referee_need_one_transfer(struct simulator *sim, const char *node);
+
 /* Call after every event: checks the sizes of pools and reservations. */
 void referee_check(struct simulator *sim);
 

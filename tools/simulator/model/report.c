@@ -5,6 +5,7 @@
  */
 #include "tools/simulator/model/deployment.h"
 #include "tools/simulator/model/model.h"
+#include "tools/simulator/model/slurm.h"
 
 #include <inttypes.h>
 
@@ -46,6 +47,7 @@ static int ready_nodes(const struct pool *pool)
     for (size_t i = 0; i < pool->machines.count; i++) {
         const struct kube_node *node = pool->machines.items[i]->node;
 
+        count += sim_slurm_machine_serves(pool->machines.items[i]);
         count += node && node->is_alive && node->readiness == NODE_READY && node->gpus > 0;
     }
     return count;
@@ -117,6 +119,17 @@ static json_t *requests_report(const struct simulator *sim)
     return requests;
 }
 
+static json_t *slurm_report(const struct simulator *sim)
+{
+    json_t *clusters = json_object();
+
+    for (size_t i = 0; i < sim->cluster_count; i++)
+        if (sim->clusters[i].slurm)
+            json_object_set_new(clusters, sim->clusters[i].plan->name,
+                                sim_slurm_report(sim->clusters[i].slurm));
+    return clusters;
+}
+
 json_t *simulator_report(struct simulator *sim)
 {
     char hash[20];
@@ -125,7 +138,7 @@ json_t *simulator_report(struct simulator *sim)
     snprintf(hash, sizeof hash, "%016" PRIx64, sim->trace);
     return json_make(
         "{s:I, s:s, s:o, s:o, s:o, s:{s:f, s:f, s:f, s:I, s:I}, s:{s:I, s:I, s:I, s:I, s:I}, s:o, "
-        "s:o}",
+        "s:o, s:o}",
         "elapsed_ms", (json_int_t)sim_since_start(sim), "trace", hash, "pools", pools_report(sim),
         "workloads", workloads_report(sim), "queues", sim_traffic_report(sim), "research",
         "gpu_hours_offered", sim->offered_gpu_s / 3600, "gpu_hours_used", sim->used_gpu_s / 3600,
@@ -134,5 +147,6 @@ json_t *simulator_report(struct simulator *sim)
         (json_int_t)sim->evictions, "pod_deletes", (json_int_t)sim->forced_deletes,
         "machines_created", (json_int_t)sim->machines_created, "machines_deleted",
         (json_int_t)sim->machines_deleted, "attempts_failed", (json_int_t)sim->stockouts_met,
-        "requests", requests_report(sim), "violations", violations_report(sim));
+        "requests", requests_report(sim), "violations", violations_report(sim), "slurm",
+        slurm_report(sim));
 }

@@ -435,11 +435,11 @@ static int read_groups(struct scenario *scenario, struct error *err)
 
 static int check_keys(const struct yaml_node *world, struct error *err)
 {
-    static const char *const known[] = { "seed",    "pools",  "replicas", "latency",
-                                         "jobs",    "demand", "faults",   "stockouts",
-                                         "budgets", "kueue",  "policy",   "autoscaling",
-                                         "clocks",  "lies",   "denied",   "cluster_api",
-                                         "aws",     "gcp",    "outages",  "granted" };
+    static const char *const known[] = {
+        "seed",   "pools",     "replicas",    "latency", "slurm",  "jobs",        "demand",
+        "faults", "stockouts", "budgets",     "kueue",   "policy", "autoscaling", "clocks",
+        "lies",   "denied",    "cluster_api", "aws",     "gcp",    "outages",     "granted"
+    };
 
     if (yaml_expect(world, YAML_MAPPING, err) < 0)
         return -1;

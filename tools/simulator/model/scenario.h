@@ -48,7 +48,10 @@ struct scenario_cluster {
     const char *name;
     const char *eks; /* its server takes tokens of AWS; "": fixed ones */
     bool is_production;
-    int64_t ahead_ms; /* its API server's clock, relative to all others */
+    int64_t ahead_ms;                 /* its API server's clock, relative to all others */
+    int slurm;                        /* its release of Slurm, 2205 or 2411; 0: Kubernetes */
+    bool has_fixed_nodes;             /* Slurm's configuration names its nodes: none is dynamic */
+    const struct yaml_node *settings; /* of sluice.yaml */
 };
 
 struct scenario_reservation {
@@ -166,7 +169,11 @@ struct scenario {
 int scenario_read_engine(struct scenario_queue *queue, const struct yaml_node *block,
                          struct error *err) __attribute__((warn_unused_result));
 
-/* The lists `denied` and `outages` of world.yaml. */
+/* What world.yaml has of clusters of kind slurm. */
+int scenario_read_slurm(struct scenario *scenario, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* The lists `denied` and `outages` of world.yaml, and `slurm`. */
 int scenario_read_limits(struct scenario *scenario, struct error *err)
     __attribute__((warn_unused_result));
 bool scenario_is_out(const struct scenario *scenario, const char *cloud, int64_t at_ms);

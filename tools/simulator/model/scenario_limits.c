@@ -77,7 +77,7 @@ int scenario_read_limits(struct scenario *scenario, struct error *err)
             text_at(&list->children[i], "action", &denial->action, err) < 0)
             return -1;
     }
-    if (check_grants(scenario, err) < 0)
+    if (check_grants(scenario, err) < 0 || scenario_read_slurm(scenario, err) < 0)
         return -1;
     return read_outages(scenario, err);
 }

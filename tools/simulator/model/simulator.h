@@ -37,8 +37,10 @@ void simulator_free(struct simulator *simulator);
    /gcp/...). */
 struct http *simulator_http(struct simulator *simulator);
 
-/* Machines that are reached over SSH: the address of a host is its name. */
-struct ssh *simulator_ssh(struct simulator *simulator);
+/* The machines that are reached over SSH (base/world/ssh.h): login nodes of Slurm, by
+   `clusters.NAME.ssh_address`, and machines of one's own, whose address is their name.  The
+   simulator owns it. */
+struct ssh *simulator_ssh(struct simulator *simulator) __attribute__((returns_nonnull));
 
 /* Serves the same on 127.0.0.1; needs loop_libevent. */
 int simulator_listen(struct simulator *simulator, int port, int *ret_port, struct error *err)
@@ -130,6 +132,14 @@ const json_t *simulator_object(struct simulator *simulator, const char *cluster,
 void simulator_set_replicas(struct simulator *simulator, const struct scale_write *write);
 int simulator_replicas(struct simulator *simulator, const char *cluster, const char *namespace,
                        const char *name);
+
+/* A person at the login node of a cluster of Slurm, which must be one: runs a command (scontrol,
+   squeue, sinfo, scancel, sbatch), appends what it prints, and returns its exit status.  The
+   referee does not watch it.  And its slurmctld, which stops, and starts again after that time. */
+struct text;
+int simulator_slurm_run(struct simulator *simulator, const char *cluster, const char *line,
+                        struct text *out);
+void simulator_slurm_restart(struct simulator *simulator, const char *cluster, int64_t for_ms);
 
 /* Other writers at the cloud: sets the size of a pool; and its healer, which replaces a machine. */
 void simulator_resize_pool(struct simulator *simulator, const char *pool, int wanted);

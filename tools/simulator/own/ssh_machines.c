@@ -228,11 +228,11 @@ static bool is_lost_after(struct simulator *sim, const char *verb)
            sim_fault_now(sim, FAULT_HTTP_500_AFTER, verb);
 }
 
-void sim_ssh_play(void *context, const struct ssh_host *host, const struct ssh_request *request,
-                  struct ssh_play *play)
+void sim_own_play(struct simulator *sim, const struct ssh_host *host,
+                  const struct ssh_request *request, struct ssh_play *play)
 {
     static const char start[] = "exec /bin/sh -s sluice ";
-    struct asked asked = { .sim = context, .request = request, .name = host->address };
+    struct asked asked = { .sim = sim, .request = request, .name = host->address };
     char verb[24];
 
     play->delay_ms = sim_draw(&asked.sim->latency, &asked.sim->scenario->latency.api);

@@ -3,7 +3,7 @@
  *
  * See pod_wishes.h.
  */
-#include "broker/sides/kube/pod_wishes.h"
+#include "broker/transfer/pod_wishes.h"
 
 #include "base/input/json.h"
 #include "base/text.h"

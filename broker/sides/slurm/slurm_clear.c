@@ -1,0 +1,73 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The last look before the machine is removed, and what Slurm still has of the node afterwards.  A
+ * dynamic node is deleted.  A static one never is: slurmctld of 22.05 deletes it too, and then does
+ * not start with its configuration.  It stays drained with sluice's reason and reservation, which
+ * survive a restart of slurmctld.
+ */
+#include "broker/sides/slurm/slurm_effects.h"
+#include "broker/sides/slurm/slurm_side.h"
+#include "broker/transfer/marks.h"
+#include "broker/transfer/runner.h"
+#include "clusters/slurm_cluster.h"
+#include "clusters/slurm_snapshot.h"
+
+enum verdict slurm_may_remove(struct runner *runner, struct transfer *transfer, int64_t since_ms)
+{
+    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
+    const struct node *node = side_leaving_node(runner, transfer);
+    size_t count = slurm_jobs_on(snapshot, transfer->node);
+
+    if (!slurm_is_read(runner, transfer, transfer->source->cluster, since_ms))
+        return STEP_WAIT;
+    if (!node || !side_is_marked(node, transfer)) {
+        transfer_wait_for(transfer, "node %s is not the one that was drained", transfer->node);
+        return STEP_UNDO;
+    }
+    transfer_wait_for(transfer, "node %s to be drained and empty: it is %s, with %zu jobs",
+                      transfer->node, node_annotation(node, SLURM_NOTE_STATE) ?: "?", count);
+    return node->is_unschedulable && count == 0 ? STEP_DONE : STEP_DRAIN_AGAIN;
+}
+
+bool slurm_is_in_use(const struct runner *runner, const struct transfer *transfer, int64_t asked_ms)
+{
+    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
+    const struct node *node = side_leaving_node(runner, transfer);
+
+    return snapshot->nodes_seen_ms >= asked_ms && node &&
+           (!node->is_unschedulable || slurm_jobs_on(snapshot, node->name) > 0);
+}
+
+static bool has_reservation(const struct node *node)
+{
+    return node_annotation(node, SLURM_NOTE_RESERVATION) != NULL;
+}
+
+enum verdict slurm_clear(struct runner *runner, struct transfer *transfer)
+{
+    const struct node *node = side_leaving_node(runner, transfer);
+    bool is_dynamic = node && node_annotation(node, SLURM_NOTE_DYNAMIC);
+
+    if (!slurm_is_read(runner, transfer, transfer->source->cluster, transfer->step_began_ms))
+        return STEP_WAIT;
+    if (!node || (!side_is_marked(node, transfer) && !node_has_taint(node, SLUICE_TAINT_STARTING)))
+        return STEP_DONE;
+    if (node_has_taint(node, SLUICE_TAINT_STARTING)) {
+        transfer_wait_for(transfer, "Slurm to see that node %s does not respond", node->name);
+        return STEP_WAIT;
+    }
+    if (!is_dynamic && !slurm_is_drained_by(node, "other")) {
+        transfer_wait_for(transfer, "node %s to be kept without its machine", node->name);
+        (void)slurm_ask_node(runner, transfer, &slurm_effect_park, node, node->uid);
+        return STEP_WAIT;
+    }
+    if (has_reservation(node)) {
+        transfer_wait_for(transfer, "the reservation of node %s to be deleted", node->name);
+        (void)slurm_ask_node(runner, transfer, &slurm_effect_lift, node, node->uid);
+        return STEP_WAIT;
+    }
+    transfer_wait_for(transfer, "node %s to be deleted in Slurm", node->name);
+    (void)slurm_ask_node(runner, transfer, &slurm_effect_forget, node, node->uid);
+    return STEP_WAIT;
+}

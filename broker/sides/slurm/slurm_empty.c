@@ -1,0 +1,163 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The jobs of the node that leaves.  They end by themselves until the drain's deadline.  A job that
+ * can make a checkpoint is asked for one shortly before; then each is requeued under its own ID.
+ * A job that Slurm may not requeue is cancelled when no other is left.
+ *
+ * A job on several leaving nodes is asked by the first of their transfers only.
+ */
+#include "broker/sides/slurm/slurm_effects.h"
+#include "broker/sides/slurm/slurm_side.h"
+#include "broker/transfer/pod_wishes.h"
+#include "broker/transfer/runner.h"
+#include "clusters/slurm_cluster.h"
+#include "clusters/slurm_snapshot.h"
+
+size_t slurm_jobs_on(const struct snapshot *snapshot, const char *node)
+{
+    size_t count;
+
+    (void)snapshot_pods_on(snapshot, node, &count);
+    return count;
+}
+
+static bool has_part(const struct snapshot *snapshot, const char *node, const char *key)
+{
+    size_t count;
+    const struct pod *const *pods = snapshot_pods_on(snapshot, node, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (text_equal(slurm_job_key(pods[i]), key))
+            return true;
+    return false;
+}
+
+/* Whether another transfer, whose jobs leave too, asks this job. */
+static bool is_asked_by_another(const struct runner *runner, const struct transfer *transfer,
+                                const char *key)
+{
+    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
+    const struct transfer *other;
+
+    for (size_t i = 0; (other = runner_next_live(runner, &i));) {
+        if (other == transfer)
+            return false; /* the oldest comes first */
+        if (!other->is_undoing && other->source->cluster == transfer->source->cluster &&
+            (other->step == STEP_DRAIN || other->step == STEP_FORCE) &&
+            has_part(snapshot, other->node, key))
+            return true;
+    }
+    return false;
+}
+
+static const struct effect *ask_job(struct runner *runner, struct transfer *transfer,
+                                    const struct effect_kind *kind, const struct pod *job)
+{
+    struct effect_target target = { .object = slurm_job_key(job), .pod = job };
+
+    return effect_ask(runner, transfer, kind, &target,
+                      side_origin_snapshot(runner, transfer)->pods_seen_ms);
+}
+
+/* As Slurm's list says.  A refusal of one requeue says nothing of this: no job is cancelled for it.
+ */
+static bool can_requeue(const struct pod *job)
+{
+    return text_equal(job->owner_kind, SLURM_OWNER_KIND);
+}
+
+static bool is_leaving(const struct pod *job)
+{
+    return job->deletion.ms != 0 || !slurm_job_key(job);
+}
+
+/* What is asked of the jobs now. */
+enum request { ASK_CHECKPOINT = 1, ASK_REQUEUE = 2, ASK_CANCEL = 4 };
+
+static void ask_one(struct runner *runner, struct transfer *transfer, const struct pod *job,
+                    unsigned requests)
+{
+    bool is_kept = can_requeue(job);
+
+    if (is_leaving(job) || is_asked_by_another(runner, transfer, slurm_job_key(job)))
+        return;
+    if (wishes_to_leave(job))
+        requests |= ASK_REQUEUE;
+    if (is_kept && requests & ASK_REQUEUE)
+        (void)ask_job(runner, transfer, &slurm_effect_requeue, job);
+    else if (!is_kept && requests & ASK_CANCEL)
+        (void)ask_job(runner, transfer, &slurm_effect_cancel, job);
+    else if (requests & ASK_CHECKPOINT && pod_annotation(job, SLURM_NOTE_SIGNAL) &&
+             !effect_may_have_happened(
+                 effect_find(transfer, &slurm_effect_signal, slurm_job_key(job))))
+        (void)ask_job(runner, transfer, &slurm_effect_signal, job);
+}
+
+/* Cancels last: while a job that can be requeued is there, the others may still end. */
+static unsigned requests_now(const struct pod *const *jobs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!is_leaving(jobs[i]) && can_requeue(jobs[i]))
+            return ASK_REQUEUE;
+    return ASK_REQUEUE | ASK_CANCEL;
+}
+
+/* STEP_DONE: a round that began after the node was closed shows no job on it. */
+static enum verdict let_leave(struct runner *runner, struct transfer *transfer, unsigned requests)
+{
+    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
+    const struct node *node = side_leaving_node(runner, transfer);
+    int64_t since_ms = transfer->step_began_ms + runner->config->drain.settle_ms;
+    enum verdict verdict;
+    size_t count;
+    const struct pod *const *jobs = snapshot_pods_on(snapshot, transfer->node, &count);
+
+    if (!slurm_is_read(runner, transfer, transfer->source->cluster, since_ms))
+        return STEP_WAIT;
+    if (!node) /* Slurm lost it, and its jobs with it */
+        return STEP_DONE;
+    verdict = slurm_keep_closed(runner, transfer, node);
+    if (verdict != STEP_DONE)
+        return verdict;
+    if (requests & ASK_CANCEL)
+        requests &= requests_now(jobs, count) | ASK_CHECKPOINT;
+    for (size_t i = 0; i < count; i++)
+        ask_one(runner, transfer, jobs[i], requests);
+    if (count == 0)
+        return STEP_DONE;
+    transfer_wait_for(transfer, "%zu job%s to leave node %s, the first is %.60s/%.60s", count,
+                      count == 1 ? "" : "s", transfer->node, jobs[0]->namespace, jobs[0]->name);
+    return STEP_WAIT;
+}
+
+/* When the jobs must go: at the drain's deadline; in a reclaim as soon as checkpoints are made. */
+static int64_t requeue_ms(const struct transfer *transfer, int64_t checkpoint_ms)
+{
+    int64_t soon_ms = transfer->step_began.ms + checkpoint_ms;
+
+    return transfer->is_emergency && soon_ms < transfer->drain_due.ms ? soon_ms
+                                                                      : transfer->drain_due.ms;
+}
+
+enum verdict slurm_empty(struct runner *runner, struct transfer *transfer)
+{
+    const struct cluster *cluster = fleet_cluster(runner->fleet, transfer->source->cluster);
+    int64_t checkpoint_ms = slurm_cluster_checkpoint_ms(cluster);
+    int64_t due_ms = requeue_ms(transfer, checkpoint_ms);
+    int64_t now_ms = runner_now(runner).ms;
+    enum verdict verdict = let_leave(runner, transfer,
+                                     now_ms >= due_ms - checkpoint_ms ? ASK_CHECKPOINT : 0);
+
+    if (verdict != STEP_WAIT)
+        return verdict;
+    runner_wake_after(runner, now_ms < due_ms - checkpoint_ms ? due_ms - checkpoint_ms - now_ms
+                              : now_ms < due_ms               ? due_ms - now_ms
+                                                              : 0);
+    return now_ms >= due_ms ? STEP_DONE : STEP_WAIT;
+}
+
+enum verdict slurm_force(struct runner *runner, struct transfer *transfer)
+{
+    return let_leave(runner, transfer, ASK_REQUEUE | ASK_CANCEL);
+}

@@ -1,0 +1,196 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The node that leaves: a maintenance reservation from its departure on, so that Slurm's scheduler
+ * starts nothing there that would not end in time; then a drain.
+ *
+ * If a person drained the node, that drain and its reason stay: sluice never writes over a reason
+ * that is not its own, and an undo lifts only sluice's drain.  The reservation is then the mark.
+ */
+#include "base/log.h"
+#include "base/text.h"
+#include "broker/sides/slurm/slurm_effects.h"
+#include "broker/sides/slurm/slurm_side.h"
+#include "broker/transfer/marks.h"
+#include "broker/transfer/runner.h"
+#include "clusters/slurm_cluster.h"
+#include "clusters/slurm_snapshot.h"
+
+enum { AGAIN_SIZE = 80 };
+
+bool slurm_is_read(struct runner *runner, struct transfer *transfer,
+                   const struct config_cluster *cluster, int64_t since_ms)
+{
+    const struct snapshot *snapshot = fleet_snapshot(runner->fleet, cluster);
+
+    if (snapshot->is_known && snapshot->nodes_seen_ms >= since_ms)
+        return true;
+    transfer_wait_for(transfer, "cluster %s to be read", cluster->name);
+    slurm_cluster_hurry(fleet_cluster(runner->fleet, cluster), since_ms);
+    return false;
+}
+
+const struct effect *slurm_ask_node(struct runner *runner, struct transfer *transfer,
+                                    const struct effect_kind *kind, const struct node *node,
+                                    const char *key)
+{
+    struct effect_target target = { .object = key, .node = node };
+    const struct snapshot *snapshot = kind->first < STEP_ACQUIRE
+                                          ? side_origin_snapshot(runner, transfer)
+                                          : side_target_snapshot(runner, transfer);
+
+    return effect_ask(runner, transfer, kind, &target, snapshot->nodes_seen_ms);
+}
+
+bool slurm_is_drained_by(const struct node *node, const char *whom)
+{
+    return text_equal(node_annotation(node, SLURM_NOTE_DRAIN), whom);
+}
+
+static bool is_reserved(const struct node *node, const struct transfer *transfer)
+{
+    char name[SLURM_RESERVATION_SIZE];
+
+    return text_equal(node_annotation(node, SLURM_NOTE_RESERVATION),
+                      slurm_reservation_name(transfer, name));
+}
+
+/* STEP_DONE: the node is there, and may be moved. */
+enum verdict slurm_check(struct runner *runner, struct transfer *transfer)
+{
+    const struct config_cluster *cluster = transfer->source->cluster;
+    const struct node *node = side_leaving_node(runner, transfer);
+    const char *mark = node ? node_annotation(node, SLUICE_NOTE_TRANSFER) : NULL;
+
+    if (!slurm_is_read(runner, transfer, cluster, node ? 0 : transfer->step_began_ms))
+        return STEP_WAIT;
+    if (!node)
+        transfer_wait_for(transfer, "node %s is not in Slurm any more", transfer->node);
+    else if (!fleet_is_ephemeral(runner->config, node))
+        transfer_wait_for(transfer, "node %s lost its feature %s", transfer->node,
+                          runner->config->ephemeral_label);
+    else if (mark && !text_equal(mark, transfer->id))
+        transfer_wait_for(transfer, "node %s is another broker's: it is marked by transfer %.100s",
+                          transfer->node, mark);
+    else
+        return STEP_DONE;
+    return STEP_UNDO;
+}
+
+void slurm_announce(struct runner *runner, struct transfer *transfer, const struct node *node)
+{
+    bool is_there = is_reserved(node, transfer);
+    char departure[WALL_TEXT_SIZE];
+    owned(chars) char *key = text_format("%s/%s", node->uid,
+                                         wall_format(transfer->departure, departure));
+
+    if (text_equal(node_annotation(node, SLURM_NOTE_COMMENT) ?: "", "") ||
+        slurm_has_our_comment(node))
+        (void)slurm_ask_node(runner, transfer, &slurm_effect_comment, node, key);
+    if (is_there) /* each departure is an effect of its own */
+        (void)slurm_ask_node(runner, transfer, &slurm_effect_postpone, node, key);
+    else
+        (void)slurm_ask_node(runner, transfer, &slurm_effect_reserve, node, node->uid);
+}
+
+/* Asks for what is missing: the drain, and the mark. */
+static bool is_closed(struct runner *runner, struct transfer *transfer, const struct node *node,
+                      const char *key)
+{
+    if (!slurm_is_drained_by(node, "ours") && !slurm_is_drained_by(node, "other")) {
+        /* Our drain would replace the reason of one that is not seen yet. */
+        if (!slurm_is_read(runner, transfer, transfer->source->cluster, transfer->step_began_ms))
+            return false;
+        transfer_wait_for(transfer, "the drain to show on node %s", transfer->node);
+        (void)slurm_ask_node(runner, transfer, &slurm_effect_drain, node, key);
+        return false;
+    }
+    if (!side_is_marked(node, transfer)) {
+        transfer_wait_for(transfer, "the reservation to show on node %s", transfer->node);
+        (void)slurm_ask_node(runner, transfer, &slurm_effect_reserve, node, node->uid);
+        return false;
+    }
+    return true;
+}
+
+enum verdict slurm_close(struct runner *runner, struct transfer *transfer)
+{
+    enum verdict verdict = slurm_check(runner, transfer);
+    const struct node *node = side_leaving_node(runner, transfer);
+
+    if (verdict != STEP_DONE || is_closed(runner, transfer, node, transfer->node_uid))
+        return verdict;
+    return loop_now(runner->world->loop) - transfer->step_began_ms >= STEP_CLOSE_MS ? STEP_UNDO
+                                                                                    : STEP_WAIT;
+}
+
+/* A person who resumes the node once may be mistaken; twice is meant. */
+enum verdict slurm_keep_closed(struct runner *runner, struct transfer *transfer,
+                               const struct node *node)
+{
+    char key[AGAIN_SIZE];
+    const struct effect *again;
+
+    text_print(key, sizeof key, "%s/again", node->uid);
+    again = effect_find(transfer, &slurm_effect_drain, key);
+    if (again && again->accepted_ms > 0 && !slurm_is_drained_by(node, "ours") &&
+        !slurm_is_drained_by(node, "other") &&
+        side_origin_snapshot(runner, transfer)->nodes_seen_ms > again->accepted_ms) {
+        transfer_wait_for(transfer, "the drain of node %s was taken away twice", transfer->node);
+        log_warn("drain_taken", FIELD_TEXT("transfer", transfer->id),
+                 FIELD_TEXT("text", transfer->waiting));
+        return STEP_UNDO;
+    }
+    return is_closed(runner, transfer, node, key) ? STEP_DONE : STEP_WAIT;
+}
+
+/* An effect that was sent, and may still show. */
+static bool is_in_doubt(const struct transfer *transfer, const struct snapshot *snapshot,
+                        const char *uid)
+{
+    const struct effect_kind *const kinds[] = { &slurm_effect_reserve, &slurm_effect_drain };
+    char key[AGAIN_SIZE];
+    char departure[WALL_TEXT_SIZE];
+    owned(chars) char *told = text_format("%s/%s", uid,
+                                          wall_format(transfer->departure, departure));
+
+    if (effect_is_open(transfer, &slurm_effect_comment, told, snapshot->nodes_seen_ms) ||
+        effect_is_open(transfer, &slurm_effect_postpone, told, snapshot->nodes_seen_ms))
+        return true;
+    text_print(key, sizeof key, "%s/again", uid);
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (effect_is_open(transfer, kinds[i], uid, snapshot->nodes_seen_ms))
+            return true;
+    return effect_is_open(transfer, &slurm_effect_drain, key, snapshot->nodes_seen_ms);
+}
+
+enum verdict slurm_undo(struct runner *runner, struct transfer *transfer)
+{
+    const struct config_cluster *cluster = transfer->source->cluster;
+    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
+    const struct node *node = side_leaving_node(runner, transfer);
+
+    if (!slurm_is_read(runner, transfer, cluster, transfer->step_began_ms))
+        return STEP_WAIT;
+    if (!node)
+        return STEP_DONE;
+    if (is_in_doubt(transfer, snapshot, node->uid)) {
+        transfer_wait_for(transfer, "the outcome of an earlier change of the node");
+        slurm_cluster_hurry(fleet_cluster(runner->fleet, cluster), loop_now(runner->world->loop));
+        return STEP_WAIT;
+    }
+    transfer_wait_for(transfer, "node %s to be as it was", transfer->node);
+    if (slurm_is_drained_by(node, "ours") && side_is_marked(node, transfer)) {
+        (void)slurm_ask_node(runner, transfer, &slurm_effect_undrain, node, node->uid);
+        return STEP_WAIT;
+    }
+    if (is_reserved(node, transfer)) {
+        (void)slurm_ask_node(runner, transfer, &slurm_effect_unreserve, node, node->uid);
+        return STEP_WAIT;
+    }
+    if (slurm_has_our_comment(node)) {
+        (void)slurm_ask_node(runner, transfer, &slurm_effect_uncomment, node, node->uid);
+        return STEP_WAIT;
+    }
+    return STEP_DONE;
+}

@@ -1,0 +1,465 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See slurm_snapshot.h.  A node that Slurm shows as busy, and on which no job is shown, gets a
+ * stand-in: the answer about jobs may be incomplete (PrivateData), or older than the node's state.
+ */
+#include "clusters/slurm_snapshot.h"
+
+#include "base/index.h"
+#include "base/input/json.h"
+#include "base/shared_text.h"
+#include "base/text.h"
+#include "clusters/node_marks.h"
+#include "clusters/slurm/slurm_hosts.h"
+#include "clusters/slurm/slurm_read.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum { GRACE_S = 30 };
+
+/* What is built, before it takes the place of what was there. */
+struct build {
+    const struct slurm_view *view;
+    struct map *nodes;      /* name -> struct node */
+    struct map *pods;       /* UID -> struct pod */
+    struct map *busy;       /* nodes that Slurm shows as busy, until a job is seen there */
+    struct map *reserved;   /* node -> struct reserved: by sluice */
+    struct map *unbreaking; /* partitions with PreemptMode=OFF */
+};
+
+struct reserved {
+    char *name;
+    int64_t start_s;
+};
+
+static void reserved_free(void *value)
+{
+    struct reserved *reserved = value;
+
+    mem_free(reserved->name);
+    mem_free(reserved);
+}
+
+static void free_node(void *node)
+{
+    node_free(node);
+}
+
+static void free_pod(void *pod)
+{
+    pod_free(pod);
+}
+
+/* ---- the machine of a node ---- */
+
+static const char *blank_of(const struct slurm_node *node, const char *name, size_t length)
+{
+    const struct {
+        const char *name;
+        const char *value;
+    } rows[] = { { "name", node->name },         { "address", node->address },
+                 { "hostname", node->hostname }, { "instance_id", node->instance_id },
+                 { "extra", node->extra },       { "comment", node->comment } };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (strlen(rows[i].name) == length && memcmp(rows[i].name, name, length) == 0)
+            return rows[i].value ?: "";
+    return NULL;
+}
+
+int slurm_machine_check(const char *machine, struct error *err)
+{
+    const struct slurm_node none = { 0 };
+    int count = 0;
+
+    for (const char *at = machine; (at = strchr(at, '{')); at++) {
+        const char *end = strchr(at, '}');
+
+        if (!end || !blank_of(&none, at + 1, (size_t)(end - at - 1)))
+            return error_set(err, ERROR_INVALID,
+                             "expected {name}, {address}, {hostname}, {instance_id}, {extra} or "
+                             "{comment}, found \"%.40s\"",
+                             at);
+        count++;
+    }
+    return count > 0 ? 0
+                     : error_set(err, ERROR_INVALID,
+                                 "\"%.80s\" has no blank such as {name}: all nodes would have one "
+                                 "machine",
+                                 machine);
+}
+
+/* "" as long as a member that it needs is empty: nothing is guessed. */
+static char *machine_of(const struct slurm_node *node, const char *machine)
+{
+    owned(text) struct text *out = text_new(512);
+
+    for (const char *at = machine; *at; at++) {
+        const char *end = *at == '{' ? strchr(at, '}') : NULL;
+        const char *value = end ? blank_of(node, at + 1, (size_t)(end - at - 1)) : NULL;
+
+        if (!value) {
+            text_add(out, "%c", *at);
+            continue;
+        }
+        if (value[0] == '\0')
+            return mem_copy_chars("");
+        text_add(out, "%s", value);
+        at = end;
+    }
+    return text_take(steal(&out));
+}
+
+/* ---- reservations and partitions ---- */
+
+static int add_reservation(struct build *build, const json_t *item, struct error *err)
+{
+    struct slurm_reservation one;
+    owned(slurm_hosts) struct slurm_hosts hosts = { 0 };
+
+    if (slurm_read_reservation(item, &one, err) < 0)
+        return -1;
+    if (!text_starts_with(one.name, SLURM_RESERVATION_START))
+        return 0;
+    if (slurm_hosts_read(one.nodes, &hosts, err) < 0)
+        return error_context(err, "reservation %.80s", one.name);
+    for (size_t i = 0; i < hosts.names.count; i++) {
+        struct reserved *reserved = mem_new(sizeof *reserved);
+
+        reserved->name = mem_copy_chars(one.name);
+        reserved->start_s = one.start_s;
+        map_set(build->reserved, hosts.names.items[i], reserved);
+    }
+    return 0;
+}
+
+static void add_partition(struct build *build, const json_t *item)
+{
+    if (text_equal(json_text_or(item, "PreemptMode", ""), "OFF"))
+        map_set(build->unbreaking, json_text_or(item, "PartitionName", ""), build);
+}
+
+/* ---- nodes ---- */
+
+/* A record without a machine: it is none of the cluster's nodes now. */
+static bool is_vacant(const struct slurm_node *node)
+{
+    bool is_away = node->states & (SLURM_NODE_SILENT | SLURM_NODE_DOWN | SLURM_NODE_OFF);
+    bool is_parked = node->states & SLURM_NODE_DRAIN && /* a reason may outlive its drain */
+                     text_starts_with(node->reason, SLURM_REASON_PARKED);
+
+    return node->states & SLURM_NODE_FUTURE ||
+           (node->states & SLURM_NODE_OFF && !(node->states & SLURM_NODE_BUSY)) ||
+           (is_away && is_parked);
+}
+
+static json_t *labels_of(const struct slurm_node *node)
+{
+    json_t *labels = json_object();
+    const json_t *feature;
+    size_t i;
+
+    json_array_foreach(node->features, i, feature) {
+        const char *word = json_string_value(feature);
+        const char *equals = strchr(word, '=');
+        owned(chars) char *key = text_format("%.*s", equals ? (int)(equals - word) : INT_MAX, word);
+
+        json_put(labels, key, json_text(equals ? equals + 1 : "true"));
+    }
+    return labels;
+}
+
+/* The transfer named after `start`: "sluice-leaving t-1 (to pool a)" -> "t-1". */
+static char *transfer_of(const char *chars, const char *start)
+{
+    const char *at = text_starts_with(chars, start) ? chars + strlen(start) : "";
+
+    return text_format("%.*s", (int)strcspn(at, " "), at);
+}
+
+static json_t *notes_of(const struct build *build, const struct slurm_node *node)
+{
+    json_t *notes = json_object();
+    const struct reserved *reserved = map_get(build->reserved, node->name);
+    bool is_parked = text_starts_with(node->reason, SLURM_REASON_PARKED);
+    owned(chars) char *leaving = transfer_of(node->reason, SLURM_REASON_LEAVING);
+    bool is_drained = node->states & SLURM_NODE_DRAIN;
+    char start[WALL_TEXT_SIZE];
+
+    json_put(notes, SLURM_NOTE_STATE, json_text(node->state_words));
+    json_put(notes, SLURM_NOTE_REASON, json_text(node->reason));
+    json_put(notes, SLURM_NOTE_COMMENT, json_text(node->comment));
+    if (node->states & SLURM_NODE_DYNAMIC)
+        json_put(notes, SLURM_NOTE_DYNAMIC, json_text("true"));
+    if (is_drained)
+        json_put(notes, SLURM_NOTE_DRAIN,
+                 json_text(is_parked || leaving[0] != '\0' ? "ours" : "other"));
+    if (is_drained && !is_parked && leaving[0] != '\0')
+        json_put(notes, SLUICE_NOTE_TRANSFER, json_text(leaving));
+    if (reserved)
+        json_put(notes, SLURM_NOTE_RESERVATION, json_text(reserved->name));
+    if (reserved && !(is_drained && is_parked)) {
+        owned(chars) char *transfer = transfer_of(reserved->name, SLURM_RESERVATION_START);
+
+        json_put(notes, SLUICE_NOTE_TRANSFER, json_text(transfer));
+        json_put(
+            notes, SLUICE_NOTE_DEPARTURE,
+            json_text(wall_format((struct wall_time){ reserved->start_s * SECOND_MS }, start)));
+    }
+    return notes;
+}
+
+static json_t *taints_of(const struct slurm_node *node, const json_t *notes)
+{
+    json_t *taints = json_array();
+    const char *transfer = json_string_value(json_object_get(notes, SLUICE_NOTE_TRANSFER)) ?: "";
+    const char *key = text_starts_with(node->reason, SLURM_REASON_PARKED)    ? SLUICE_TAINT_STARTING
+                      : text_starts_with(node->reason, SLURM_REASON_LEAVING) ? SLUICE_TAINT_LEAVING
+                                                                             : NULL;
+
+    if (key && node->states & SLURM_NODE_DRAIN)
+        json_array_append_new(
+            taints, json_make("{ssssss}", "key", key, "value", transfer, "effect", "NoSchedule"));
+    return taints;
+}
+
+/* A maintenance reservation of another keeps jobs away as a drain does. */
+static bool is_closed(const struct build *build, const struct slurm_node *node)
+{
+    return node->states & SLURM_NODE_DRAIN ||
+           (node->states & SLURM_NODE_MAINT && !map_get(build->reserved, node->name));
+}
+
+static void add_node(struct build *build, const struct slurm_node *from)
+{
+    struct node *node = mem_new(sizeof *node);
+    owned(json) json_t *devices = slurm_read_gpus(from->gres);
+    owned(json) json_t *labels = labels_of(from);
+    owned(json) json_t *notes = notes_of(build, from);
+    owned(chars) char *uid = text_format("%s/%s", build->view->cluster, from->name);
+    owned(chars) char *machine = machine_of(from, build->view->machine);
+    const unsigned ill = SLURM_NODE_DOWN | SLURM_NODE_SILENT | SLURM_NODE_OFF |
+                         SLURM_NODE_CHANGING | SLURM_NODE_INVALID;
+    owned(chars) char *trouble = text_format("%s%s%s%s", from->state_words,
+                                             from->reason[0] != '\0' ? " (" : "", from->reason,
+                                             from->reason[0] != '\0' ? ")" : "");
+
+    node->name = shared_text_of(from->name);
+    node->uid = shared_text_of(uid);
+    node->resource_version = shared_text_of("");
+    node->provider_id = shared_text_of(machine);
+    node->troubles = shared_text_of(from->states & ill ? trouble : "");
+    node->devices = packed_map_new(devices, NULL);
+    node->labels = packed_map_new(labels, NULL);
+    node->annotations = packed_map_new(notes, NULL);
+    node->gpu_facts = gpu_facts_of(node->labels);
+    node->taints = taints_of(from, notes);
+    node->created.ms = from->slurmd_start_s * SECOND_MS;
+    node->is_ready = !(from->states & ill) && from->states & (SLURM_NODE_IDLE | SLURM_NODE_BUSY);
+    node->is_silent = (from->states & (SLURM_NODE_DOWN | SLURM_NODE_SILENT)) != 0;
+    node->is_unschedulable = is_closed(build, from);
+    map_set(build->nodes, node->name, node);
+    if (from->states & (SLURM_NODE_BUSY | SLURM_NODE_COMPLETING))
+        map_set(build->busy, node->name, build);
+}
+
+static int read_node(struct build *build, const json_t *item, struct error *err)
+{
+    struct slurm_node node;
+
+    if (slurm_read_node(item, &node, err) < 0)
+        return -1;
+    if (!is_vacant(&node))
+        add_node(build, &node);
+    slurm_node_clear(&node);
+    return 0;
+}
+
+/* ---- jobs ---- */
+
+static struct pod *pod_new(const char *namespace, const char *name, const char *node)
+{
+    struct pod *pod = mem_new(sizeof *pod);
+
+    pod->namespace = shared_text_of(namespace);
+    pod->name = shared_text_of(name);
+    pod->node_name = shared_text_of(node);
+    pod->owner_version = shared_text_of("");
+    pod->finalizers = shared_text_of("");
+    pod->device_claims = packed_map_new(NULL, NULL);
+    pod->labels = packed_map_new(NULL, NULL);
+    pod->gang.kind = GANG_SLURM_JOB;
+    pod->gang.key = text_format("%s/%s", namespace, name);
+    pod->phase = POD_RUNNING;
+    pod->is_ready = true;
+    pod->grace_s = GRACE_S;
+    return pod;
+}
+
+static void add_pod(struct build *build, struct pod *pod, const char *uid)
+{
+    pod->uid = shared_text_of(uid);
+    map_set(build->pods, pod->uid, pod);
+    (void)map_remove(build->busy, pod->node_name);
+}
+
+static json_t *job_notes(const struct build *build, const struct slurm_job *job, const char *name,
+                         size_t nodes)
+{
+    json_t *notes = json_object();
+    const char *signal = build->view->signal;
+    owned(chars) char *count = text_format("%zu", nodes);
+    owned(chars) char *key = text_format("%s.%lld", name, (long long)job->restarts);
+
+    slurm_read_notes(job->comment, notes);
+    slurm_read_notes(job->extra, notes);
+    slurm_read_notes(job->admin_comment, notes);
+    if (signal && signal[0] != '\0' && !json_object_get(notes, SLURM_NOTE_SIGNAL))
+        json_put(notes, SLURM_NOTE_SIGNAL, json_text(signal));
+    if (!job->is_batch)
+        (void)json_object_del(notes, SLURM_NOTE_SIGNAL); /* it would go to a step, or to nothing */
+    json_put(notes, SLURM_NOTE_JOB, json_text(name));
+    json_put(notes, SLURM_NOTE_RESTARTS, json_text(key));
+    json_put(notes, SLURM_NOTE_NODES, json_text(count));
+    return notes;
+}
+
+/* at: which of its nodes.  A job that was requeued and still ends shows no GPUs any more. */
+static void add_part(struct build *build, const struct slurm_job *job,
+                     const struct slurm_hosts *hosts, size_t at)
+{
+    char name[64];
+    const char *team = job->account[0] != '\0' ? job->account
+                       : job->user[0] != '\0'  ? job->user
+                                               : "jobs";
+    const char *node = hosts->names.items[at];
+    const json_t *gres = json_array_get(job->gres, at);
+    bool is_requeued = job->can_requeue && job->is_batch;
+
+    slurm_job_print(job, name, sizeof name);
+    owned(json) json_t *notes = job_notes(build, job, name, hosts->names.count);
+    owned(json)
+        json_t *devices = slurm_read_gpus(json_is_string(gres) ? json_string_value(gres) : "");
+    owned(chars) char *uid = text_format("%s/%lld.%lld@%s", build->view->cluster,
+                                         (long long)job->id, (long long)job->restarts, node);
+    struct pod *pod = pod_new(team, name, node);
+
+    pod->owner_kind = shared_text_of(is_requeued ? SLURM_OWNER_KIND : "");
+    pod->owner_name = shared_text_of(is_requeued ? name : "");
+    pod->annotations = packed_map_new(notes, NULL);
+    pod->gang.times = gang_times(notes);
+    pod->gang.is_protected = map_get(build->unbreaking, job->partition) != NULL;
+    pod->devices = packed_map_new(devices, NULL);
+    pod->priority_class = shared_text_of(job->qos);
+    pod->priority = (int)((job->priority < UINT_MAX ? job->priority : UINT_MAX) / 2);
+    pod->created.ms = job->submit_s * SECOND_MS;
+    pod->started.ms = job->start_s * SECOND_MS;
+    pod->is_unread = json_array_size(job->gres) > 0 &&
+                     json_array_size(job->gres) != hosts->names.count;
+    if (job->state == SLURM_JOB_COMPLETING)
+        pod->deletion.ms = (job->end_s > 0 ? job->end_s : 1) * SECOND_MS;
+    add_pod(build, pod, uid);
+}
+
+static int read_job(struct build *build, const json_t *item, struct error *err)
+{
+    struct slurm_job job;
+    owned(slurm_hosts) struct slurm_hosts hosts = { 0 };
+
+    if (slurm_read_job(item, &job, err) < 0)
+        return -1;
+    if (job.state != SLURM_JOB_RUNNING && job.state != SLURM_JOB_COMPLETING)
+        return 0;
+    if (slurm_hosts_read(job.nodes, &hosts, err) < 0)
+        return error_context(err, "job %lld", (long long)job.id);
+    for (size_t i = 0; i < hosts.names.count; i++)
+        if (map_get(build->nodes, hosts.names.items[i]))
+            add_part(build, &job, &hosts, i);
+    return 0;
+}
+
+static void add_stand_ins(struct build *build)
+{
+    const char *node;
+
+    for (size_t i = 0; map_next(build->busy, &i, &node, NULL);) {
+        owned(chars) char *uid = text_format("%s/unshown@%s", build->view->cluster, node);
+        struct pod *pod = pod_new("jobs", "unshown", node);
+
+        pod->owner_kind = shared_text_of("");
+        pod->owner_name = shared_text_of("");
+        pod->annotations = packed_map_new(NULL, NULL);
+        pod->devices = packed_map_new(NULL, NULL);
+        pod->priority_class = shared_text_of("");
+        pod->is_unread = true;
+        pod->uid = shared_text_of(uid);
+        map_set(build->pods, pod->uid, pod);
+    }
+}
+
+/* ---- all of it ---- */
+
+static int read_all(struct build *build, const struct slurm_lists *lists, struct error *err)
+{
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach(lists->partitions, i, item)
+        add_partition(build, item);
+    json_array_foreach(lists->reservations, i, item)
+        if (add_reservation(build, item, err) < 0)
+            return -1;
+    json_array_foreach(lists->nodes, i, item)
+        if (read_node(build, item, err) < 0)
+            return -1;
+    json_array_foreach(lists->jobs, i, item)
+        if (read_job(build, item, err) < 0)
+            return -1;
+    add_stand_ins(build);
+    return 0;
+}
+
+/* The new maps take the place of the old ones, and so do their indexes. */
+static void adopt(struct snapshot *snapshot, struct build *build)
+{
+    void *value;
+
+    index_free(snapshot->nodes_by_provider);
+    index_free(snapshot->pods_by_node);
+    map_free(snapshot->nodes);
+    map_free(snapshot->pods);
+    snapshot->nodes = steal(&build->nodes);
+    snapshot->pods = steal(&build->pods);
+    snapshot->nodes_by_provider = index_new();
+    snapshot->pods_by_node = index_new();
+    for (size_t i = 0; map_next(snapshot->nodes, &i, NULL, &value);)
+        index_change(snapshot->nodes_by_provider, "", NULL, ((struct node *)value)->provider_id,
+                     value);
+    for (size_t i = 0; map_next(snapshot->pods, &i, NULL, &value);)
+        index_change(snapshot->pods_by_node, "", NULL, ((struct pod *)value)->node_name, value);
+    snapshot_node_replaced(snapshot, NULL, NULL);
+    snapshot_pod_replaced(snapshot, NULL, NULL);
+}
+
+int slurm_snapshot_fill(struct snapshot *snapshot, const struct slurm_lists *lists,
+                        const struct slurm_view *view, struct error *err)
+{
+    struct build build = { .view = view,
+                           .nodes = map_new(free_node),
+                           .pods = map_new(free_pod),
+                           .busy = map_new(NULL),
+                           .reserved = map_new(reserved_free),
+                           .unbreaking = map_new(NULL) };
+    int result = read_all(&build, lists, err);
+
+    if (result == 0)
+        adopt(snapshot, &build);
+    map_free(build.nodes);
+    map_free(build.pods);
+    map_free(build.busy);
+    map_free(build.reserved);
+    map_free(build.unbreaking);
+    return result;
+}

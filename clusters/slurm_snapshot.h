@@ -1,0 +1,61 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * From Slurm's lists to a snapshot: a node of Slurm is a struct node, the part of a job on one node
+ * is a struct pod, and the job is the gang of its parts.  Pure.
+ *
+ * How a node shows a transfer:
+ *   - a reservation "sluice_TRANSFER": the transfer, and the departure (its start time);
+ *   - a drain with the reason "sluice-leaving TRANSFER ...": the taint SLUICE_TAINT_LEAVING;
+ *   - a drain with the reason "sluice-parked ...": its machine left, and it keeps its place in
+ *     Slurm's configuration.  While it does not respond it is no node; once it does, it has the
+ *     taint SLUICE_TAINT_STARTING.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "clusters/snapshot.h"
+
+#include <jansson.h>
+
+#define SLURM_RESERVATION_START "sluice_"
+#define SLURM_REASON_LEAVING "sluice-leaving "
+#define SLURM_REASON_PARKED "sluice-parked "
+
+/* Annotations of a node of Slurm. */
+#define SLURM_NOTE_STATE "slurm/state"   /* "MIXED+DRAIN" */
+#define SLURM_NOTE_REASON "slurm/reason" /* of its drain */
+#define SLURM_NOTE_COMMENT "slurm/comment"
+#define SLURM_NOTE_RESERVATION "slurm/reservation" /* of sluice */
+#define SLURM_NOTE_DYNAMIC "slurm/dynamic"         /* "true": its record may be deleted */
+#define SLURM_NOTE_DRAIN "slurm/drain"             /* "ours" or "other" */
+
+/* Annotations of a job's part. */
+#define SLURM_NOTE_JOB "slurm/job"      /* what commands call it: "12", "12_3" */
+#define SLURM_NOTE_RESTARTS "slurm/key" /* "12.1": the job and its restarts */
+#define SLURM_NOTE_NODES "slurm/nodes"  /* how many nodes it has */
+#define SLURM_NOTE_SIGNAL "sluice.dev/checkpoint-signal"
+
+/* The owner of a job that Slurm can start again; one without it is lost when it ends. */
+#define SLURM_OWNER_KIND "SlurmJob"
+
+struct slurm_lists {
+    const json_t *nodes;
+    const json_t *jobs;
+    const json_t *reservations;
+    const json_t *partitions;
+};
+
+struct slurm_view {
+    const char *cluster;
+    const char *machine; /* provider ID with blanks: "gce://p/z/{name}" */
+    const char *signal;  /* of jobs that name none; "" or NULL: none */
+};
+
+/* Replaces nodes and pods.  ERROR_CORRUPT: a list cannot be read; the snapshot stays as it was. */
+int slurm_snapshot_fill(struct snapshot *snapshot, const struct slurm_lists *lists,
+                        const struct slurm_view *view, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Whether the text may be the setting `machine`: known blanks only, and at least one. */
+int slurm_machine_check(const char *machine, struct error *err) __attribute__((warn_unused_result));

@@ -1,0 +1,239 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Production on Kubernetes, research on Slurm: a node goes there and comes back while jobs run.
+ * slurmctld is of 22.05 or of 24.11, its nodes are dynamic or those of slurm.conf, and it is asked
+ * by REST, by commands or by both.  The service dies at each of its commits in turn; slurmctld
+ * restarts in the middle; a person's drain keeps its reason.
+ */
+#include "broker/demo/rehearsal.h"
+#include "tests/cli/small_world.h"
+#include "tests/cli/stepwise.h"
+#include "tests/support/sweep.h"
+#include "tools/simulator/model/simulator.h"
+
+enum {
+    PLAY_MS = 100 * MINUTE_MS,
+    SAMPLE = 24, /* without SLUICE_SWEEP one commit in so many */
+};
+
+static const char host_key[] =
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHeY7hxwNvzLpEw5s4yQGf0Gm3sQh5eQxW6cCkqv0m1r";
+
+static const struct kind {
+    const char *name, *release, *nodes;
+    bool has_rest;
+} kinds[] = {
+    { "22.05, dynamic nodes, REST and commands", "22.05", "dynamic", true },
+    { "24.11, dynamic nodes, REST and commands", "24.11", "dynamic", true },
+    { "22.05, nodes of slurm.conf, commands alone", "22.05", "fixed", false },
+    { "24.11, nodes of slurm.conf, REST and commands", "24.11", "fixed", true },
+};
+
+/* The small world with a short day, and Slurm as its research cluster. */
+static char *config_of(const struct kind *kind)
+{
+    static const char day[] = "from: '08:00', to: '20:00'}\n";
+    static const char night[] = "from: '20:00', to: '08:00'}\n";
+    static const char research[] = "{role: research, kubeconfig: research-a.kubeconfig}\n";
+    const char *at_day = strstr(small_config, day);
+    const char *at_night = strstr(small_config, night);
+    const char *at_research = strstr(small_config, research);
+    const char *rest = kind->has_rest ? "rest: 'http://127.0.0.1:1/slurm/research-a', "
+                                        "rest_user: root, token: research-a.token, "
+                                      : "";
+    const char *machine = text_equal(kind->nodes, "fixed") ? "{extra}"
+                                                           : "gce://p/us-east5-a/{name}";
+
+    return text_format("%.*sfrom: '06:20', to: '06:45'}\n%.*sfrom: '06:45', to: '06:20'}\n%.*s"
+                       "{kind: slurm, role: research, %sssh_address: login-a, ssh_user: root, "
+                       "ssh_host_key: '%s', ssh_key: key, machine: '%s'}\n%s",
+                       (int)(at_day - small_config), small_config,
+                       (int)(at_night - at_day - (int)strlen(day)), at_day + strlen(day),
+                       (int)(at_research - at_night - (int)strlen(night)), at_night + strlen(night),
+                       rest, host_key, machine, at_research + strlen(research));
+}
+
+static struct rehearsal *begin(const struct kind *kind, const char *folder, uint64_t seed)
+{
+    owned(chars) char *config = config_of(kind);
+    int head = (int)(strstr(small_machines, "jobs: ") - small_machines);
+    owned(chars) char *world = text_format(
+        "seed: %llu\n%.*sjobs: {backlog: 12, duration: 20m..2h}\n"
+        "slurm: {research-a: {release: '%s', nodes: %s}}\n",
+        (unsigned long long)seed, head, small_machines, kind->release, kind->nodes);
+    struct rehearsal *rehearsal;
+
+    mem_free(test_folder_write(folder, "key", "no key is read here\n"));
+    mem_free(test_folder_write(folder, "research-a.token", "slurm-research-a\n"));
+    rehearsal = world_start(folder, config, world, 6, seed);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 7, 6);
+    return rehearsal;
+}
+
+/* How many nodes were handed over; -1: a transfer is still live. */
+static int handed_over(const struct rehearsal *rehearsal)
+{
+    const struct runner *runner = rehearsal->service->runner;
+    int done = 0;
+
+    for (size_t i = 0; i < runner->transfers.count; i++) {
+        if (runner->transfers.items[i]->state == TRANSFER_LIVE)
+            return -1;
+        done += runner->transfers.items[i]->state == TRANSFER_DONE;
+    }
+    return done;
+}
+
+static void run_there_and_back(struct rehearsal *rehearsal)
+{
+    for (int64_t ms = 0; ms < PLAY_MS && !rehearsal->is_dead && handed_over(rehearsal) != 2;
+         ms += MINUTE_MS)
+        rehearsal_run(rehearsal, MINUTE_MS);
+    if (!rehearsal->is_dead)
+        rehearsal_run(rehearsal, MINUTE_MS);
+}
+
+static void tell_transfers(const struct rehearsal *rehearsal)
+{
+    const struct runner *runner = rehearsal->service->runner;
+
+    for (size_t i = 0; i < runner->transfers.count; i++) {
+        const struct transfer *transfer = runner->transfers.items[i];
+
+        print_message("%s: node %s, step %d, state %d: %s\n", transfer->id, transfer->node,
+                      (int)transfer->step, (int)transfer->state, transfer->waiting);
+    }
+}
+
+static void expect_there_and_back(struct rehearsal *rehearsal)
+{
+    if (handed_over(rehearsal) != 2)
+        tell_transfers(rehearsal);
+    assert_int_equal(handed_over(rehearsal), 2);
+    assert_int_equal(nodes_of(rehearsal, "prod-a-east"), 6);
+    assert_int_equal(nodes_of(rehearsal, "research-a-east"), 10);
+    simulator_check_end(rehearsal->simulator);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
+/* at 0: undisturbed; returns the commits after the schedules were applied. */
+static int64_t play(const struct kind *kind, int64_t at, bool is_after)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin(kind, folder, 5);
+    int64_t before = rehearsal->commits;
+    struct error err = { 0 };
+
+    if (at > 0 && is_after)
+        rehearsal_kill_after_commit(rehearsal, at);
+    else if (at > 0)
+        rehearsal_kill_at_commit(rehearsal, at);
+    run_there_and_back(rehearsal);
+    if (rehearsal->is_dead) {
+        rehearsal_kill(rehearsal);
+        rehearsal_run(rehearsal, 20 * SECOND_MS);
+        if (rehearsal_start(rehearsal, &err) < 0)
+            fail_msg("%s", err.text);
+        run_there_and_back(rehearsal);
+    }
+    expect_there_and_back(rehearsal);
+    assert_true(at == 0 || rehearsal->kill_at == 0); /* it died */
+    return rehearsal->commits - before;
+}
+
+static void a_node_goes_to_kubernetes_and_back(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        int64_t commits = play(&kinds[i], 0, false);
+
+        print_message("Slurm %s: %lld commits in an undisturbed run\n", kinds[i].name,
+                      (long long)commits);
+        assert_true(commits > 30);
+    }
+}
+
+static void a_death_at_any_commit_loses_nothing(void **state)
+{
+    struct sweep_part part = sweep_part(SAMPLE);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        int64_t commits = play(&kinds[i], 0, false);
+
+        for (int64_t at = 1; at <= commits; at++)
+            if (sweep_plays(&part))
+                play(&kinds[i], at, at / SAMPLE % 2 == 0);
+        print_message("sweep death: Slurm %s, %lld commits in an undisturbed run\n", kinds[i].name,
+                      (long long)commits);
+    }
+}
+
+static char *run_command(struct rehearsal *rehearsal, const char *line)
+{
+    struct text *out = text_new(1 << 20);
+
+    if (simulator_slurm_run(rehearsal->simulator, "research-a", line, out) != 0)
+        fail_msg("%s: %s", line, out->chars);
+    return text_take(out);
+}
+
+/* slurmctld stops for two minutes at each step of the way: nothing is lost, nothing is twice. */
+static void slurmctld_may_restart_at_any_step(void **state)
+{
+    static const enum transfer_step steps[] = { STEP_NOTICE, STEP_DRAIN, STEP_RELEASE,
+                                                STEP_ACQUIRE };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        for (size_t k = 0; k < COUNT_OF(steps); k++) {
+            owned(test_folder) char *folder = test_folder_new();
+            owned(rehearsal) struct rehearsal *rehearsal = begin(&kinds[i], folder, 6);
+
+            assert_non_null(run_to(rehearsal, steps[k]));
+            simulator_slurm_restart(rehearsal->simulator, "research-a", 2 * MINUTE_MS);
+            run_there_and_back(rehearsal);
+            expect_there_and_back(rehearsal);
+        }
+}
+
+/* A person drained a node before, with a reason: whether it moves or not, the reason is there as
+   long as the node is. */
+static void a_persons_drain_keeps_its_reason(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = begin(&kinds[i], folder, 7);
+        struct transfer *transfer = run_to(rehearsal, STEP_NOTICE);
+        owned(chars) char *drain = text_format("scontrol update NodeName=%s State=DRAIN "
+                                               "Reason='fan 3 is loud (anna)'",
+                                               transfer->node);
+
+        mem_free(run_command(rehearsal, drain));
+        assert_non_null(run_to(rehearsal, STEP_DRAIN));
+
+        owned(chars) char *show = text_format("scontrol -o show node %s", transfer->node);
+        owned(chars) char *shown = run_command(rehearsal, show);
+
+        assert_non_null(strstr(shown, "Reason=fan 3 is loud (anna) [person@"));
+        run_there_and_back(rehearsal);
+        assert_int_equal(rehearsal_violations(rehearsal), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_persons_drain_keeps_its_reason),
+        cmocka_unit_test(slurmctld_may_restart_at_any_step),
+        cmocka_unit_test(a_death_at_any_commit_loses_nothing),
+        cmocka_unit_test(a_node_goes_to_kubernetes_and_back),
+    };
+
+    mem_setup();
+    log_setup(getenv("SLUICE_LOG") ? LOG_DEBUG : LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -47,7 +47,7 @@ static char *config_of(const struct kind *kind)
 
     return text_format("%.*sfrom: '06:20', to: '06:45'}\n%.*sfrom: '06:45', to: '06:20'}\n%.*s"
                        "{kind: slurm, role: research, %sssh_address: login-a, ssh_user: root, "
-                       "ssh_host_key: '%s', ssh_key: key, machine: '%s'}\n%s",
+                       "ssh_host_key: '%s', ssh_key: key, poll: 15s, machine: '%s'}\n%s",
                        (int)(at_day - small_config), small_config,
                        (int)(at_night - at_day - (int)strlen(day)), at_day + strlen(day),
                        (int)(at_research - at_night - (int)strlen(night)), at_night + strlen(night),

@@ -67,6 +67,8 @@ enum verdict slurm_clear(struct runner *runner, struct transfer *transfer)
         (void)slurm_ask_node(runner, transfer, &slurm_effect_lift, node, node->uid);
         return STEP_WAIT;
     }
+    if (!is_dynamic) /* a person's drain keeps it closed */
+        return STEP_DONE;
     transfer_wait_for(transfer, "node %s to be deleted in Slurm", node->name);
     (void)slurm_ask_node(runner, transfer, &slurm_effect_forget, node, node->uid);
     return STEP_WAIT;

@@ -138,9 +138,12 @@ export function openReclaim(cluster) {
         offered = text; // last: nothing is ordered before the name can be asked for
         return;
       }
-      await send("/v1/reclaim", { ...wish, is_dry_run: false });
-      close();
+      const { approval } = await send("/v1/reclaim", { ...wish, is_dry_run: false });
       onDone();
+      if (!approval) return close();
+      say(told, `Nothing is done yet: ${approval.id} waits for a second person until ${when(approval.ends)}.`);
+      confirm.replaceChildren();
+      go.remove();
     };
   });
 }

@@ -187,6 +187,18 @@ static void note_tokens(const struct demand *demand, const struct demand_options
                  series->tokens->unanswered, series->queue, more);
 }
 
+static void note_void(const struct demand *demand, const struct demand_options *options,
+                      json_t *notes)
+{
+    if (demand->facts.void_cells > 0)
+        add_note(notes,
+                 "%zu cells hold no count (empty, NaN, null and the like): they are no rows, and a "
+                 "step without a row is %s",
+                 demand->facts.void_cells, demand_input_missing(demand, options));
+    if (demand->facts.empty_queues > 0)
+        add_note(notes, "queues without any count are left out: %zu", demand->facts.empty_queues);
+}
+
 json_t *demand_input_notes(const struct demand *demand, const struct demand_options *options)
 {
     json_t *notes = json_array();
@@ -203,6 +215,7 @@ json_t *demand_input_notes(const struct demand *demand, const struct demand_opti
     if (demand->facts.is_cut)
         add_note(notes, "the last line has no line end: if the file was cut there, its last count "
                         "may be too small");
+    note_void(demand, options, notes);
     note_tokens(demand, options, notes);
     note_steps(demand, notes);
     note_apart(demand, notes);

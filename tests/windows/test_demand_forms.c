@@ -232,6 +232,15 @@ static const struct form tables[] = {
       "Time,chat,b\n2026-11-17T12:00:00Z,5,1\n2026-11-17T12:01:00Z,6,\n"
       "2026-11-17T12:02:00Z,NaN,1\n2026-11-17T12:03:00Z,null,1\n",
       "b 1m 2026-11-17T12:00:00Z: 1 - 1 1; " CHAT },
+    { "a count that nobody knows", NULL,
+      "t,count\n2026-11-17T12:00:00Z,5\n2026-11-17T12:01:00Z,NaN\n2026-11-17T12:02:00Z,\n"
+      "2026-11-17T12:03:00Z,N/A\n2026-11-17T12:04:00Z,6\n2026-11-17T12:05:00Z,7\n",
+      "busy 1m 2026-11-17T12:00:00Z: 5 - - - 6 7" },
+    { "a queue that nobody counts", NULL,
+      "t,queue,count\n2026-11-17T12:00:00Z,chat,5\n2026-11-17T12:00:00Z,b,null\n"
+      "2026-11-17T12:01:00Z,chat,6\n2026-11-17T12:01:00Z,b,null\n",
+      CHAT },
+    { "no count at all", NULL, "t,count\n2026-11-17T12:00:00Z,NaN\n", ": no cell holds a count" },
     { "one queue that the column names", NULL, "Time,chat\n" TWO, CHAT },
     { "a column that is neither", NULL, "Time,chat,region\n2026-11-17T12:00:00Z,5,eu\n",
       ":1: the header names no column \"count\" (or value, sum, total, requests, ...), and "

@@ -54,11 +54,13 @@ struct demand_series {
 
 /* How the file was understood: facts that people should know. */
 struct demand_facts {
-    bool is_wide;   /* each column is a queue */
-    bool has_local; /* some times have no offset */
-    bool is_cut;    /* the last line has no line end */
-    bool is_log;    /* each row is one request; a step without one had none */
-    bool has_means; /* rows tell mean lengths of several requests each */
+    bool is_wide;        /* each column is a queue */
+    bool has_local;      /* some times have no offset */
+    bool is_cut;         /* the last line has no line end */
+    bool is_log;         /* each row is one request; a step without one had none */
+    bool has_means;      /* rows tell mean lengths of several requests each */
+    size_t void_cells;   /* cells that should hold a count, and hold none: no rows */
+    size_t empty_queues; /* left out, because none of their cells holds a count */
 };
 
 struct demand {

@@ -99,7 +99,8 @@ static int read_time(struct demand_part *part, struct packed_row *row, struct er
     return 0;
 }
 
-static int read_count(const struct demand_part *part, size_t column, struct packed_row *row,
+/* Returns 1; 0: the cell says that nothing is known, which is no row of its queue. */
+static int read_count(struct demand_part *part, size_t column, struct packed_row *row,
                       struct error *err)
 {
     const struct columns *columns = part->columns;
@@ -107,6 +108,10 @@ static int read_count(const struct demand_part *part, size_t column, struct pack
     const char *text = csv->fields[column];
     const char *why;
 
+    if (!cell_count(text, csv->delimiter, row, &why) && cell_is_void(text)) {
+        part->void_cells++;
+        return 0;
+    }
     if (!cell_count(text, csv->delimiter, row, &why))
         return csv_error(csv, csv->line, err, "%.80s: expected %s, found \"%.80s\"",
                          columns->names[column], why, text);
@@ -118,24 +123,25 @@ static int read_count(const struct demand_part *part, size_t column, struct pack
         row->kind = PACKED_RATE;
         row->value /= columns->rate_s;
     }
-    return 0;
+    return 1;
 }
 
-/* A row with a cell for each queue; an empty cell is no row of that queue. */
+/* A row with a cell for each queue. */
 static int read_wide(struct demand_part *part, struct packed_row *row, enum demand_class class,
                      struct error *err)
 {
     const struct columns *columns = part->columns;
     size_t queue = 0;
+    int found;
 
     for (size_t i = 0; i < columns->name_count; i++) {
         if (!columns_is_queue(columns, i))
             continue;
-        if (!cell_is_void(part->csv.fields[i])) {
-            if (read_count(part, i, row, err) < 0)
-                return -1;
+        found = read_count(part, i, row, err);
+        if (found < 0)
+            return -1;
+        if (found > 0)
             packed_add(&part->queues.items[queue].classes[class], row);
-        }
         queue++;
     }
     return 0;
@@ -201,14 +207,17 @@ static int read_cells(struct demand_part *part, struct packed_row *row, enum dem
                       struct error *err)
 {
     const struct columns *columns = part->columns;
+    int found = columns->count < 0 ? 1 : read_count(part, (size_t)columns->count, row, err);
     int queue = 0;
 
-    if (columns->count >= 0 && read_count(part, (size_t)columns->count, row, err) < 0)
+    if (found < 0)
         return -1;
     if (columns->queue >= 0)
         queue = queue_index(part, part->csv.fields[columns->queue], err);
     if (queue < 0)
         return -1;
+    if (found == 0)
+        return 0;
     if (columns_has_tokens(columns) &&
         read_tokens(part, &part->queues.items[queue].tokens, row, err) < 0)
         return -1;

@@ -32,6 +32,7 @@ struct demand_part {
     bool has_thread;
     bool keeps_local;
     bool has_local;
+    size_t void_cells; /* of counts */
 };
 
 /* Reads the part to its end, or to the first mistake, which is then in part->err.  `argument` is

@@ -84,7 +84,7 @@ static int compare_queues(const void *left, const void *right)
                   ((const struct demand_queue *)right)->name);
 }
 
-/* Drops the queues of columns that hold nothing. */
+/* Drops the queues whose cells hold nothing. */
 static void drop_empty(struct demand_rows *rows)
 {
     size_t kept = 0;
@@ -95,6 +95,7 @@ static void drop_empty(struct demand_rows *rows)
         else
             rows->queues.items[kept++] = rows->queues.items[i];
     }
+    rows->empty_queues = rows->queues.count - kept;
     rows->queues.count = kept;
 }
 
@@ -329,11 +330,13 @@ static int make_series(struct making *making, struct demand_feed *feed, struct e
         .is_cut = rows->is_cut,
         .is_log = rows->is_log,
         .has_means = rows->has_tokens && !rows->is_log,
+        .void_cells = rows->void_cells,
     };
     making->is_silence_zero = options->missing_zero || rows->is_log;
     if (sort_rows(making, err) < 0 || find_steps(making, err) < 0 || set_spans(making, err) < 0 ||
         fill_series(making, err) < 0)
         return -1;
+    making->demand->facts.empty_queues = rows->empty_queues;
     return options->gaps
                ? demand_gaps_read(making->demand, options->gaps, options->zone, rows->source, err)
                : 0;

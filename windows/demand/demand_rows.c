@@ -186,6 +186,7 @@ static int end_part(struct whole *whole, struct demand_part *part, bool is_wante
     }
     whole->rows->has_local = whole->rows->has_local || part->has_local;
     whole->rows->is_cut = part->csv.is_cut;
+    whole->rows->void_cells += part->void_cells;
     reset_part(part);
     return result;
 }

@@ -6,6 +6,7 @@
  */
 #include "base/input/json.h"
 #include "broker/capacity/allocate_inputs.h"
+#include "broker/capacity/forecast_in_force.h"
 #include "broker/capacity/proposed_days.h"
 #include "broker/sizing/backtest_windows.h"
 #include "broker/sizing/demand_input.h"
@@ -23,7 +24,9 @@
 enum { OUTPUT_LIMIT = 16 << 20 };
 
 const struct command_option forecast_options[] = {
-    { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip (required)", false },
+    { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip", false },
+    { "in-force", 0, NULL, "ask the service for what the schedules in force were planned for",
+      false },
     { "score", 0, NULL,
       "show how often the bounds of past days held; each is made from earlier data", false },
     { "without", 0, "PART[,PART]",
@@ -34,6 +37,7 @@ const struct command_option forecast_options[] = {
     { "plan-windows", 0, "N",
       "with --service: propose at most N windows from the demand, and use them", false },
     DEMAND_INPUT_OPTIONS,
+    CLIENT_OPTIONS,
     { 0 },
 };
 
@@ -293,7 +297,8 @@ static int read_options(struct forecast_command *command, struct error *err)
     struct command_call *call = command->call;
 
     if (!call_text(call, "demand"))
-        return error_set(err, ERROR_INVALID, "--demand is required");
+        return error_set(err, ERROR_INVALID,
+                         "give --demand FILE, or --in-force for the forecast that the service has");
     if (call_argument(call, 0) && call_text(call, "queue"))
         return error_set(err, ERROR_INVALID,
                          "--queue and the argument name the same thing: "
@@ -411,7 +416,7 @@ static int run(struct forecast_command *command)
 int cmd_forecast(struct command_call *call)
 {
     struct forecast_command command = { .call = call };
-    int code = run(&command);
+    int code = call_flag(call, "in-force") ? forecast_in_force(call) : run(&command);
 
     forecast_command_clear(&command);
     return code;

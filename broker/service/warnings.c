@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOW_WRITE_MS = 5 * SECOND_MS };
+enum { SLOW_WRITE_MS = 5 * SECOND_MS, PLAN_GRACE_MS = 6 * HOUR_MS };
 
 static void add(struct health *health, enum condition_kind kind, const char *what,
                 const char *cluster, char *text)
@@ -283,6 +283,32 @@ static void add_gangs(const struct service *service, struct health *health)
     }
 }
 
+/* Schedules that were to be planned again: perhaps the job that plans them fails.  A plan that is
+   some hours late is not reported. */
+static void add_outdated(const struct service *service, struct health *health)
+{
+    const struct forecast_file *file = service->forecast;
+    struct wall_time now = loop_wall(service->world->loop);
+    const struct forecast_file_window *first = NULL;
+    struct condition condition = { .kind = CONDITION_FORECAST_OUTDATED };
+    char until[WALL_TEXT_SIZE];
+
+    for (size_t i = 0; file && i < file->windows.count; i++) {
+        const struct forecast_file_window *window = &file->windows.items[i];
+
+        if (now.ms >= window->until.ms + PLAN_GRACE_MS &&
+            (!first || window->until.ms < first->until.ms))
+            first = window;
+    }
+    if (!first)
+        return;
+    condition.what = first->window;
+    condition.since = first->until;
+    health_add(health, &condition,
+               text_format("the schedule of %s was to be planned again by %s", first->window,
+                           wall_format(first->until, until)));
+}
+
 /* What holds by now. */
 static void look(const struct service *service, const struct survey *survey, struct health *health)
 {
@@ -291,6 +317,7 @@ static void look(const struct service *service, const struct survey *survey, str
             mem_copy_chars("no schedules are in force: nothing is moved"));
     if (service->doubt[0] != '\0')
         add(health, CONDITION_JOURNAL_DOUBT, "", NULL, mem_copy_chars(service->doubt));
+    add_outdated(service, health);
     unreadable_warn(service, health);
     add_disk(service, health);
     if (service->refused[0] != '\0')

@@ -213,12 +213,26 @@ static void it_comes_into_force_with_the_schedules(void **state)
     expect_state(rehearsal, "not-asked");
 }
 
+/* The sentence of the condition; NULL: it does not hold. */
+static char *outdated_text(struct rehearsal *rehearsal)
+{
+    owned(json) json_t *status = service_status(rehearsal->service);
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_at(status, "health/conditions"), i, row)
+        if (text_equal(json_text_or(row, "id", ""), "forecast_outdated"))
+            return mem_copy_chars(json_text_or(row, "text", ""));
+    return NULL;
+}
+
 /* The plan was to be made again: what it said of later days is not shown as if it held. */
 static void an_outdated_forecast_has_no_need(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 1, "");
     owned(json) json_t *answer = NULL;
+    owned(chars) char *text = NULL;
     const json_t *day;
 
     (void)state;
@@ -232,6 +246,13 @@ static void an_outdated_forecast_has_no_need(void **state)
     assert_true(json_bool_or(day, "is_outdated", false));
     assert_true(json_is_null(json_object_get(day, "need")));
     assert_non_null(strstr(json_text_or(day, "why", ""), "until 2026-11-18T00:00:00Z"));
+    assert_null(outdated_text(rehearsal));
+    rehearsal_run(rehearsal, 6 * HOUR_MS);
+    text = outdated_text(rehearsal);
+    assert_string_equal(text, "the schedule of day was to be planned again by "
+                              "2026-11-18T00:00:00Z");
+    apply_with(rehearsal, NULL);
+    assert_null(outdated_text(rehearsal));
 }
 
 static void a_wrong_one_changes_nothing(void **state)

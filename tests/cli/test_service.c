@@ -264,6 +264,34 @@ static int run_as_nobody(const char *line, char *said, size_t size)
 }
 
 /* "No service answers" would send people to start a second one. */
+/* The service is asked, not the file: it has no forecast until schedules with one are applied. */
+static void the_forecast_in_force_is_shown(void **state)
+{
+    static const char file[] =
+        "{\"kind\": \"forecast\", \"version\": 1, \"windows\": [{\"window\": \"day\", "
+        "\"demand_from\": \"2026-11-09T00:00:00Z\", \"demand_to\": \"2026-11-16T00:00:00Z\", "
+        "\"use_until\": \"2099-11-23T00:00:00Z\", \"is_forecast\": true, \"queues\": [{\"queue\": "
+        "\"chat\", \"replicas\": 24, \"gpus\": 48, \"point\": 20.5, \"lower\": 18, \"share\": 0.9, "
+        "\"method\": \"profile\", \"basis\": \"rank\", \"score\": {\"days\": 10, \"covered\": 9, "
+        "\"loss\": 0.5, \"loss_last_week\": 0.75, \"loss_last_week_10\": 0.625}}]}]}";
+    owned(chars) char *path = NULL;
+
+    (void)state;
+    expect(0, "forecast --in-force", "The schedules in force came without a forecast.");
+    path = test_folder_write(folder, "schedules/forecast.json", file);
+    expect(0, "apply", "Applied");
+    expect(0, "forecast --in-force", "chat   day      18.0   20.5        24     9    10");
+    expect(0, "forecast --in-force chat", "2099-11-23 00:00 UTC");
+    expect(1, "forecast --in-force ghost", "the forecast in force has no queue ghost");
+    expect(64, "forecast --in-force --demand x.csv", "give one of them");
+    expect(64, "forecast", "give --demand FILE, or --in-force");
+    owned(json) json_t *answer = ask(0, "forecast --in-force");
+
+    schema_fits("forecast in-force", answer);
+    assert_int_equal(unlink(path), 0);
+    expect(0, "apply", "Applied");
+}
+
 static void a_closed_socket_says_whose_it_is(void **state)
 {
     owned(chars) char *path = text_format("%s/sluice.sock", folder);
@@ -560,6 +588,7 @@ int main(void)
         cmocka_unit_test(the_status_answers_at_once),
         cmocka_unit_test(json_has_the_keys_that_it_always_had),
         cmocka_unit_test(published_schemas_are_true),
+        cmocka_unit_test(the_forecast_in_force_is_shown),
         cmocka_unit_test(a_closed_socket_says_whose_it_is),
         cmocka_unit_test(the_service_leaves_no_core),
         cmocka_unit_test(the_service_may_have_many_connections),

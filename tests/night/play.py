@@ -2,6 +2,7 @@
 """play.py BUILD PACKAGES PICTURES: the night, in one world; a line for each check."""
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -96,6 +97,12 @@ def picture_name(name):
     return name.replace(" ", "-")
 
 
+def on_terminal(text):
+    """The sentence as commands print it: its times in the zone of the schedules, here UTC."""
+    return re.sub(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:\d\d)Z",
+                  lambda time: f"{time[1]} {time[2]}{'' if time[3] == ':00' else time[3]} UTC", text)
+
+
 def disagreements(world, terminal, page, name):
     """What is not the same on each face, of one moment: nothing, or sentences."""
     rows = of_status(world)
@@ -129,7 +136,7 @@ def disagreements(world, terminal, page, name):
          sorted(row["text"] for row in rows.values()))
     if worst:
         word = head.split("  ")[0]
-        holds("first line of the status", head, worst["text"])
+        holds("first line of the status", head, on_terminal(worst["text"]))
         holds("status", printed, worst["advice"])
         holds("--check=nagios", plugin.stdout, worst["text"])
         holds("--check=nagios", plugin.stdout, worst["advice"])
@@ -137,7 +144,7 @@ def disagreements(world, terminal, page, name):
         same("advice of the page", shown["advice"], worst["advice"])
         # Its sentences are wrapped.
         words = " ".join(" ".join(screen).split())
-        holds("terminal", words, f"{word.strip()} {worst['text']}")
+        holds("terminal", words, f"{word.strip()} {on_terminal(worst['text'])}")
         holds("terminal", words, worst["advice"])
     for row in rows.values():
         if not any(one["text"] == row["text"] and one["more"].startswith(row["advice"])

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * sluice init: a first sluice.yaml from what the clusters show.
+ * sluice init: a first sluice.yaml from what clusters and clouds show.
  */
 #include "base/file.h"
 #include "base/input/json.h"
@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/time_zone.h"
 #include "broker/cli/init_write.h"
+#include "broker/doctor/init_clouds.h"
 #include "broker/doctor/init_survey.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
@@ -28,7 +29,11 @@ const struct command_option init_options[] = {
     { "research", 0, "CONTEXT", "the context of a research cluster", true },
     { "plugin", 0, "FILE", "the one program that the kubeconfig may run for credentials", false },
     { "time-zone", 0, "ZONE", "the zone of the windows: America/New_York (default: $TZ)", false },
-    { "timeout", 0, "DURATION", "how long each cluster may take to answer (default 30s)", false },
+    { "account", 0, "CLOUD.KEY=VALUE",
+      "a key of `providers` for that cloud: aws.profile=prod (default: the usual places)", true },
+    { "offline", 0, NULL, "ask no cloud", false },
+    { "timeout", 0, "DURATION", "how long a cluster or a cloud may take to answer (default 30s)",
+      false },
     { 0 },
 };
 
@@ -156,17 +161,39 @@ static int check_zone(const char *name, struct error *err)
     return zone ? 0 : -1;
 }
 
-static int write_file(const struct command_call *call, const json_t *clusters, const json_t *groups,
-                      const char *zone, struct error *err)
+/* {CLOUD: {KEY: VALUE}} of all --account. */
+static json_t *given_accounts(const struct command_call *call, struct error *err)
+{
+    owned(json) json_t *given = json_object();
+
+    for (size_t i = 0; i < call_repeat(call, "account"); i++) {
+        const char *text = call_text_at(call, "account", i);
+        const char *dot = strchr(text, '.');
+        const char *equal = dot ? strchr(dot, '=') : NULL;
+        owned(chars) char *cloud = NULL;
+        owned(chars) char *key = NULL;
+
+        if (!equal || dot == text || equal == dot + 1) {
+            error_set(err, ERROR_INVALID, "--account: expected CLOUD.KEY=VALUE, found \"%.100s\"",
+                      text);
+            return NULL;
+        }
+        cloud = text_format("%.*s", (int)(dot - text), text);
+        key = text_format("%.*s", (int)(equal - dot - 1), dot + 1);
+        if (!json_object_get(given, cloud))
+            json_object_set_new(given, cloud, json_object());
+        json_object_set_new(json_object_get(given, cloud), key, json_text(equal + 1));
+    }
+    return steal(&given);
+}
+
+static int write_file(const struct command_call *call, const struct init_facts *facts,
+                      struct error *err)
 {
     const char *path = call_text_or(call, "file", "sluice.yaml");
     owned(text) struct text *text = text_new(TEXT_UNBOUNDED);
 
-    if (json_array_size(groups) == 0)
-        return error_set(err, ERROR_NOT_FOUND,
-                         "the clusters have no node with GPUs: a pool needs "
-                         "one node at least");
-    init_write(zone, clusters, groups, text);
+    init_write(facts, text);
     return file_write_new(path, text->chars, text->length, 0644, err);
 }
 
@@ -175,13 +202,50 @@ static void show(const struct command_call *call, const json_t *clusters, const 
     const char *path = call_text_or(call, "file", "sluice.yaml");
     owned(json) json_t *answer = json_make("{ss ss sO sO}", "kind", "init", "file", path,
                                            "clusters", clusters, "groups", groups);
+    const json_t *row;
+    size_t told = 0;
+    size_t i;
 
+    json_array_foreach(groups, i, row) {
+        told += json_text_or(row, "group", NULL) != NULL;
+        if (json_text_or(row, "group_unknown", NULL) && !call_flag(call, "offline"))
+            fprintf(stderr, "note: the group of node %s is not known: %s\n",
+                    json_text_or(row, "node", "-"), json_text_or(row, "group_unknown", ""));
+    }
     if (client_wants_json(call))
         client_print_json(call, answer);
     else
-        printf("%s: %zu clusters, %zu node groups.\nReplace the words REPLACE-... in it, then: "
-               "sluice validate; sluice doctor\n",
-               path, json_array_size(clusters), json_array_size(groups));
+        printf(
+            "%s: %zu clusters, %zu node groups; clouds told the names of %zu.\nReplace the words "
+            "REPLACE-... in it, then: sluice validate; sluice doctor\n",
+            path, json_array_size(clusters), json_array_size(groups), told);
+}
+
+/* From the nodes that clusters show to the written file. */
+static int make(const struct command_call *call, const json_t *clusters, const char *zone,
+                int64_t timeout_ms, struct error *err)
+{
+    owned(json) json_t *given = given_accounts(call, err);
+    owned(json) json_t *groups = given ? init_survey(clusters, timeout_ms, err) : NULL;
+    owned(json) json_t *accounts = NULL;
+
+    if (!groups)
+        return -1;
+    if (json_array_size(groups) == 0)
+        return error_set(err, ERROR_NOT_FOUND,
+                         "the clusters have no node with GPUs: a pool needs "
+                         "one node at least");
+    accounts = init_accounts(groups, given, err);
+    if (!accounts)
+        return -1;
+    if (call_flag(call, "offline"))
+        init_ask_nothing(groups);
+    else
+        init_ask_clouds(accounts, timeout_ms, groups);
+    if (write_file(call, &(struct init_facts){ zone, clusters, accounts, groups }, err) < 0)
+        return -1;
+    show(call, clusters, groups);
+    return 0;
 }
 
 int cmd_init(struct command_call *call)
@@ -193,7 +257,6 @@ int cmd_init(struct command_call *call)
     owned(chars) char *kubeconfig = kubeconfig_of(call);
     owned(json) json_t *clusters = json_array();
     owned(json) json_t *contexts = NULL;
-    owned(json) json_t *groups = NULL;
 
     if (call_duration(call, "timeout", &timeout_ms, &err) < 0 || check_zone(zone, &err) < 0)
         return call_usage_error(call, "%s", err.text);
@@ -208,9 +271,7 @@ int cmd_init(struct command_call *call)
         ask_roles(call, contexts, kubeconfig, clusters);
     if (check_clusters(clusters, contexts, &err) < 0)
         return call_usage_error(call, "%s", err.text);
-    groups = init_survey(clusters, timeout_ms, &err);
-    if (!groups || write_file(call, clusters, groups, zone, &err) < 0)
+    if (make(call, clusters, zone, timeout_ms, &err) < 0)
         return client_fail(call, &err);
-    show(call, clusters, groups);
     return EXIT_DONE;
 }

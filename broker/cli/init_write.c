@@ -104,46 +104,37 @@ static void add_reservations(const json_t *groups, struct text *out)
     }
 }
 
-static char *cloud_of(const json_t *group)
-{
-    return mem_copy_chars(json_text_or(group, "cloud", ""));
-}
-
 /* What each kind of cloud needs beside its kind; how it logs in stands in broker/README. */
 static const struct {
     const char *cloud;
-    const char *settings;
     const char *needed;
 } providers[] = {
-    { "gcp", "", "credentials: FILE, unless Google's own search order finds them" },
-    { "aws", ", region: %s", "profile or role, unless the usual places for keys have them" },
-    { "azure", ", subscription: REPLACE-SUBSCRIPTION",
+    { "gcp", "credentials: FILE, unless Google's own search order finds them" },
+    { "aws", "profile or role, unless the usual places for keys have them" },
+    { "azure",
       "subscription: the ID of the subscription; tenant and client_id, unless the environment has "
       "them" },
-    { "oci", "", "profile: of Oracle's file of profiles, if it is not DEFAULT" },
-    { "capi", ", kubeconfig: REPLACE-KUBECONFIG",
-      "kubeconfig: of the management cluster of Cluster API" },
+    { "oci", "profile: of Oracle's file of profiles, if it is not DEFAULT" },
+    { "capi", "kubeconfig: of the management cluster of Cluster API" },
 };
 
-static void add_providers(const json_t *groups, struct text *out)
+static void add_providers(const json_t *accounts, struct text *out)
 {
-    const json_t *row;
-    size_t i;
-
     text_add(out, "\nproviders:\n");
-    json_array_foreach(groups, i, row) {
-        const char *cloud = json_text_or(row, "cloud", "");
+    for (size_t k = 0; k < COUNT_OF(providers); k++) {
+        const char *cloud = providers[k].cloud;
+        json_t *account = json_object_get(accounts, cloud);
+        const char *key;
+        json_t *value;
 
-        for (size_t k = 0; k < COUNT_OF(providers) && is_first(groups, i, cloud_of); k++) {
-            if (!text_equal(providers[k].cloud, cloud))
-                continue;
-            text_add(out, "  # needed: %s\n  %s: {kind: %s", providers[k].needed, cloud, cloud);
-            if (text_equal(cloud, "aws"))
-                text_add(out, ", region: %s", json_text_or(row, "region", ""));
-            else
-                text_add(out, "%s", providers[k].settings);
-            text_add(out, "}\n");
+        if (!account)
+            continue;
+        text_add(out, "  # needed: %s\n  %s: {kind: %s", providers[k].needed, cloud, cloud);
+        json_object_foreach(account, key, value) {
+            text_add(out, ", %s: ", key);
+            add_quoted(out, json_string_value(value));
         }
+        text_add(out, "}\n");
     }
 }
 
@@ -157,24 +148,41 @@ static char *gke_group_of(const char *node, const char *pool)
     return text_format("%.*s-grp", (int)(dash - node), node);
 }
 
+/* The group that the cloud told, or the best that is known and why it is no more. */
+static void add_group(const json_t *row, const char *what, const char *guess, struct text *out)
+{
+    const char *told = json_text_or(row, "group", NULL);
+
+    if (told)
+        text_add(out, "    # told by the cloud: the group of node %s\n    group: ",
+                 json_text_or(row, "node", "-"));
+    else
+        text_add(out, "    # needed: %s (%.300s)\n    group: ", what,
+                 json_text_or(row, "group_unknown", "the cloud was not asked"));
+    add_quoted(out, told ?: guess);
+    text_add(out, "\n");
+}
+
 /* What the pool is called at its cloud, line by line. */
 static void add_place(const json_t *row, const char *name, struct text *out)
 {
     const char *cloud = json_text_or(row, "cloud", "");
     const char *pool = json_text_or(row, "node_pool", "");
-    owned(chars) char *group = gke_group_of(json_text_or(row, "node", ""), name);
+    owned(chars) char *what = NULL;
+    owned(chars) char *guess = NULL;
 
     if (text_equal(cloud, "gcp")) {
         text_add(out, "    project: ");
         add_quoted(out, json_text_or(row, "project", "REPLACE-PROJECT"));
         text_add(out, "\n");
-        text_add(out, "    # needed: the managed instance group of node %s\n    group: %s\n",
-                 json_text_or(row, "node", "-"), group);
+        what = text_format("the managed instance group of node %s", json_text_or(row, "node", "-"));
+        guess = gke_group_of(json_text_or(row, "node", ""), name);
+        add_group(row, what, guess, out);
     } else if (text_equal(cloud, "aws")) {
-        text_add(out,
-                 "    # needed: the Auto Scaling group%s%s, in one zone\n"
-                 "    group: REPLACE-GROUP-OF-%s\n",
-                 pool[0] ? " of node group " : "", pool, name);
+        what = text_format("the Auto Scaling group%s%s, in one zone",
+                           pool[0] ? " of node group " : "", pool);
+        guess = text_format("REPLACE-GROUP-OF-%s", name);
+        add_group(row, what, guess, out);
     } else if (text_equal(cloud, "azure")) {
         text_add(out,
                  "    # needed: resource group and name of the managed cluster\n"
@@ -270,20 +278,20 @@ static void add_queues(const json_t *clusters, struct text *out)
         production);
 }
 
-void init_write(const char *time_zone, const json_t *clusters, const json_t *groups,
-                struct text *out)
+void init_write(const struct init_facts *facts, struct text *out)
 {
     text_add(
         out,
-        "# Written by `sluice init` from what the clusters show. Replace each word REPLACE-... and "
+        "# Written by `sluice init` from what clusters and clouds show. Replace each word "
+        "REPLACE-... and "
         "replace-...; "
         "then\n# `sluice validate`, `sluice doctor` and a rehearsal (docs/rehearsal.md). Every "
         "key: broker/README.md.\n\n# Windows of the week begin and end in this zone.\n"
         "time_zone: %s\n",
-        time_zone);
-    add_clusters(clusters, out);
-    add_reservations(groups, out);
-    add_providers(groups, out);
-    add_pools(groups, out);
-    add_queues(clusters, out);
+        facts->time_zone);
+    add_clusters(facts->clusters, out);
+    add_reservations(facts->groups, out);
+    add_providers(facts->accounts, out);
+    add_pools(facts->groups, out);
+    add_queues(facts->clusters, out);
 }

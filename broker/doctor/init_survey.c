@@ -77,13 +77,15 @@ static json_t *describe(const char *cluster, const struct snapshot *snapshot,
 {
     owned(chars) char *project = part_after(node->provider_id, "gce://");
     owned(chars) char *group = part_after(node->provider_id, "/resourceGroups/");
+    owned(chars) char *subscription = part_after(node->provider_id, "/subscriptions/");
     owned(chars) char *region = region_of(node);
 
-    return json_make("{ss ss ss ss ss ss ss ss sI}", "cluster", cluster, "machine",
+    return json_make("{ss ss ss ss ss ss ss ss ss sI}", "cluster", cluster, "machine",
                      node_label(node, machine_label) ?: "", "region", region, "zone",
                      node_label(node, zone_label) ?: "", "cloud", cloud_of(node->provider_id),
                      "node_pool", group_of(node), "project", project, "resource_group", group,
-                     "gpus_per_node", (json_int_t)gpus_of_node(snapshot, node));
+                     "subscription", subscription, "gpus_per_node",
+                     (json_int_t)gpus_of_node(snapshot, node));
 }
 
 static void count(json_t *row, const char *member, int64_t more)
@@ -106,8 +108,10 @@ static void add_node(json_t *groups, json_t *about, const struct node *node)
         found = json_make("{sO ss}", "about", about, "node", node->name);
         json_array_append_new(groups, found);
     }
-    if (strcmp(node->name, json_text_or(found, "node", "")) < 0)
+    if (strcmp(node->name, json_text_or(found, "node", "")) <= 0) {
         json_object_set_new(found, "node", json_text(node->name));
+        json_object_set_new(found, "provider_id", json_text(node->provider_id));
+    }
     count(found, "nodes", 1);
     count(found, "movable_nodes", text_equal(movable, "true"));
 }

@@ -11,8 +11,8 @@
 #include <jansson.h>
 
 /* clusters: [{cluster, role, kubeconfig, context}].  Returns [{cluster, machine, region, zone,
-   cloud (gcp, aws, azure, oci, capi), node_pool, node (one of them), project, resource_group,
-   gpus_per_node, nodes, movable_nodes}], one for each group of alike nodes.  NULL: a cluster did
-   not answer in time. */
+   cloud (gcp, aws, azure, oci, capi), node_pool, node (one of them), provider_id (of that node),
+   project, subscription, resource_group, gpus_per_node, nodes, movable_nodes}], one for each group
+   of alike nodes.  NULL: a cluster did not answer in time. */
 json_t *init_survey(const json_t *clusters, int64_t timeout_ms, struct error *err)
     __attribute__((warn_unused_result));

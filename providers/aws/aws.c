@@ -159,6 +159,7 @@ const struct provider_kind aws_kind = {
     .cancel = aws_cancel,
     .protect = aws_protect,
     .look = aws_look,
+    .find_group = aws_find_group,
     .inspect = aws_inspect,
     .actions = aws_actions,
     .action_count = AWS_ACTION_COUNT,

@@ -79,8 +79,9 @@ static int read_member(const struct xml_element *element, struct aws_member *mem
     return 0;
 }
 
-int aws_member_read(const struct xml_element *answer, const char *instance,
-                    struct aws_member *ret_member, struct error *err)
+/* 1: ret_member is its element; 0: the answer does not have it; -1: it is no list. */
+static int find_member(const struct xml_element *answer, const char *instance,
+                       const struct xml_element **ret_member, struct error *err)
 {
     static const char list[] = "DescribeAutoScalingInstancesResult/AutoScalingInstances";
     const struct xml_element *members = xml_first(answer, list);
@@ -90,9 +91,29 @@ int aws_member_read(const struct xml_element *answer, const char *instance,
         return error_set(err, ERROR_CORRUPT, "AutoScalingInstances: is missing");
     while (member && !text_equal(xml_text_or(member, "InstanceId", ""), instance))
         member = xml_next(member);
-    if (!member)
-        return 0;
-    return read_member(member, ret_member, err) < 0 ? -1 : 1;
+    *ret_member = member;
+    return member ? 1 : 0;
+}
+
+int aws_member_read(const struct xml_element *answer, const char *instance,
+                    struct aws_member *ret_member, struct error *err)
+{
+    const struct xml_element *member;
+    int found = find_member(answer, instance, &member, err);
+
+    return found > 0 && read_member(member, ret_member, err) < 0 ? -1 : found;
+}
+
+int aws_member_group(const struct xml_element *answer, const char *instance, const char **ret_group,
+                     struct error *err)
+{
+    const struct xml_element *member;
+    int found = find_member(answer, instance, &member, err);
+
+    *ret_group = "";
+    if (found > 0)
+        found = xml_need_text(member, "AutoScalingGroupName", ret_group, err);
+    return found < 0 ? -1 : 0;
 }
 
 static void read_suspended(const struct xml_element *element, struct aws_group *group)

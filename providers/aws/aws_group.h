@@ -64,6 +64,11 @@ int aws_member_read(const struct xml_element *answer, const char *instance,
                     struct aws_member *ret_member, struct error *err)
     __attribute__((warn_unused_result));
 
+/* The name of that instance's group, in the same answer; "": it is in none.  Borrowed from the
+   answer.  -1: the answer makes no sense. */
+int aws_member_group(const struct xml_element *answer, const char *instance, const char **ret_group,
+                     struct error *err) __attribute__((warn_unused_result));
+
 /* NULL: it is no member. */
 const struct aws_member *aws_group_member(const struct aws_group *group, const char *instance);
 

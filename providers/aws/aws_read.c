@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "providers/aws/aws_machine.h"
 #include "providers/aws/aws_task.h"
 
 #include <inttypes.h>
@@ -167,4 +168,41 @@ void aws_look(struct provider *provider, const struct pool_address *pool, const 
     task->looked = done;
     task->context = context;
     aws_task_find(task, aws_task_looked);
+}
+
+static void on_member(struct aws_task *task, const struct aws_reply *reply, const struct error *err)
+{
+    struct error why = { 0 };
+    const char *group = "";
+
+    if (err)
+        aws_task_fail(task, err);
+    else if (aws_member_group(reply->xml, task->instance, &group, &why) < 0)
+        aws_task_fail(task, &why);
+    else
+        aws_task_grouped(task, group);
+}
+
+void aws_find_group(struct provider *provider, const char *provider_id, provider_group_fn done,
+                    void *context)
+{
+    static const struct aws_pool no_pool = { 0 };
+    const char *slash = strrchr(provider_id, '/');
+    owned(chars) char *form = NULL;
+    struct aws_task *task;
+
+    if (!text_starts_with(provider_id, "aws://") || !slash || !aws_machine_is_id(slash + 1)) {
+        struct error err = { 0 };
+
+        error_set(&err, ERROR_INVALID, "aws: %.200s is no provider ID of an instance", provider_id);
+        done(context, NULL, &err);
+        return;
+    }
+    task = aws_task_new((struct aws *)provider, (const struct pool_address *)(const void *)&no_pool,
+                        NULL);
+    task->instance = mem_copy_chars(slash + 1);
+    task->grouped = done;
+    task->context = context;
+    form = url_format("&InstanceIds.member.1=%s", task->instance);
+    aws_task_ask(task, AWS_DESCRIBE_MEMBERS, form, on_member);
 }

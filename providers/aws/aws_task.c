@@ -176,12 +176,14 @@ void aws_task_fail(struct aws_task *task, const struct error *err)
     struct error why = *err;
     provider_list_fn listed = task->listed;
     provider_look_fn looked = task->looked;
+    provider_group_fn grouped = task->grouped;
     provider_done_fn done = task->done;
     void *context = task->context;
 
     growth_failed(&task->turn, &why);
     if (why.cause != &provider_goes_on)
-        error_context(&why, "aws: group %s", task->pool.group);
+        error_context(&why, "aws: %s %s", task->pool.group ? "group" : "instance",
+                      task->pool.group ?: task->instance);
 
     /* The operation of an answer that goes on is the order's progress. */
     owned(chars) char *progress = mem_copy_chars(why.cause == &provider_goes_on ? task->progress
@@ -192,6 +194,8 @@ void aws_task_fail(struct aws_task *task, const struct error *err)
         listed(context, NULL, &why);
     else if (looked)
         looked(context, NULL, &why);
+    else if (grouped)
+        grouped(context, NULL, &why);
     else
         done(context, progress, &why);
 }
@@ -212,6 +216,16 @@ void aws_task_looked(struct aws_task *task, const struct instance *instance)
 
     aws_task_free(task);
     looked(context, instance, NULL);
+}
+
+void aws_task_grouped(struct aws_task *task, const char *group)
+{
+    owned(chars) char *copy = mem_copy_chars(group);
+    provider_group_fn grouped = task->grouped;
+    void *context = task->context;
+
+    aws_task_free(task);
+    grouped(context, copy, NULL);
 }
 
 struct aws_memory *aws_memory_of(struct aws *aws, const char *group)

@@ -59,8 +59,9 @@ struct aws_task {
     struct aws_group group;               /* as it was read last */
     struct error trouble;                 /* of list(): why the group lacks instances */
     void (*begin)(struct aws_task *task); /* within its turn */
-    provider_list_fn listed;              /* one of the three */
+    provider_list_fn listed;              /* one of the four */
     provider_look_fn looked;
+    provider_group_fn grouped;
     provider_done_fn done;
     finding_fn found; /* of inspect(), beside done */
     char *group_arn;  /* of inspect(); NULL: not known */
@@ -94,6 +95,7 @@ void aws_task_done(struct aws_task *task, const char *operation);
 void aws_task_fail(struct aws_task *task, const struct error *err);
 void aws_task_listed(struct aws_task *task, const struct instance_page *page);
 void aws_task_looked(struct aws_task *task, const struct instance *instance);
+void aws_task_grouped(struct aws_task *task, const char *group);
 
 /* Never NULL. */
 struct aws_memory *aws_memory_of(struct aws *aws, const char *group);
@@ -114,6 +116,8 @@ void aws_list(struct provider *provider, const struct pool_address *pool, const 
               provider_list_fn done, void *context);
 void aws_look(struct provider *provider, const struct pool_address *pool, const char *instance,
               provider_look_fn done, void *context);
+void aws_find_group(struct provider *provider, const char *provider_id, provider_group_fn done,
+                    void *context);
 void aws_remove(struct provider *provider, const struct pool_address *pool,
                 const struct provider_order *order, provider_done_fn done, void *context);
 void aws_create(struct provider *provider, const struct pool_address *pool,

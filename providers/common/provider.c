@@ -97,6 +97,17 @@ void provider_look(struct provider *provider, const struct pool_address *pool, c
     provider->kind->look(provider, pool, instance, done, context);
 }
 
+bool provider_can_find_group(const struct provider *provider)
+{
+    return provider->kind->find_group != NULL;
+}
+
+void provider_find_group(struct provider *provider, const char *provider_id, provider_group_fn done,
+                         void *context)
+{
+    provider->kind->find_group(provider, provider_id, done, context);
+}
+
 char *provider_place(const struct provider_kind *kind, const struct provider_account *account,
                      const struct pool_address *pool)
 {

@@ -111,6 +111,10 @@ typedef void (*provider_host_fn)(void *context, const char *host, const struct e
 typedef void (*provider_look_fn)(void *context, const struct instance *instance,
                                  const struct error *err);
 
+/* group: as the pool's place_key names it; "": the machine is in none, or does not exist.  NULL
+   with an error. */
+typedef void (*provider_group_fn)(void *context, const char *group, const struct error *err);
+
 /* One kind of request, and what an account must be allowed for it. */
 struct provider_action {
     const char *name;       /* as the API has it: "TerminateInstanceInAutoScalingGroup" */
@@ -203,6 +207,11 @@ struct provider_kind {
     void (*look)(struct provider *provider, const struct pool_address *pool, const char *instance,
                  provider_look_fn done, void *context);
 
+    /* Asks to which group the machine of this Node belongs, before there is any pool: for a first
+       configuration.  An ID of another cloud is ERROR_INVALID.  NULL: the kind cannot tell. */
+    void (*find_group)(struct provider *provider, const char *provider_id, provider_group_fn done,
+                       void *context);
+
     /* Reads what can make it unsafe or impossible to resize the pool, and changes nothing: `found`
        once for each finding, then `done`.  An error of `done` says that the cloud did not answer.
        A missing permission is a finding.  NULL: the kind cannot tell. */
@@ -264,6 +273,10 @@ void provider_host(struct provider *provider, const struct pool_address *pool, c
 bool provider_can_look(const struct provider *provider);
 void provider_look(struct provider *provider, const struct pool_address *pool, const char *instance,
                    provider_look_fn done, void *context);
+/* Only where provider_can_find_group(). */
+bool provider_can_find_group(const struct provider *provider);
+void provider_find_group(struct provider *provider, const char *provider_id, provider_group_fn done,
+                         void *context);
 /* The place of a pool: equal texts, equal places.  The caller frees it. */
 char *provider_place(const struct provider_kind *kind, const struct provider_account *account,
                      const struct pool_address *pool)

@@ -21,12 +21,13 @@ struct gcp {
     struct gcp_client *client;
 };
 
-/* A call and whom its answer goes to: one of the four. */
+/* A call and whom its answer goes to: one of the five. */
 struct gcp_order {
     struct gcp_call call; /* first */
     provider_list_fn listed;
     provider_host_fn hosted;
     provider_look_fn looked;
+    provider_group_fn grouped;
     provider_done_fn done;
     void *context;
 };
@@ -125,6 +126,24 @@ static void on_look(struct gcp_call *call, const json_t *body, const struct erro
         return;
     }
     order.looked(order.context, &instance, NULL);
+}
+
+/* An instance of a managed group says which one made it. */
+static void on_group(struct gcp_call *call, const json_t *body, const struct error *err)
+{
+    struct gcp_order order = take_order(call);
+    struct error why = { 0 };
+    const char *group = "";
+
+    if (err && err->kind == ERROR_NOT_FOUND && body) {
+        order.grouped(order.context, "", NULL);
+        return;
+    }
+    if (!err && gcp_read_group(body, &group, &why) < 0) {
+        name_error(&order, &why);
+        err = &why;
+    }
+    order.grouped(order.context, err ? NULL : group, err);
 }
 
 static void on_mutation(struct gcp_call *call, const json_t *body, const struct error *err)
@@ -246,6 +265,29 @@ static void gcp_look(struct provider *provider, const struct pool_address *pool,
     ask_instance(provider, pool, instance, order, on_look);
 }
 
+static void gcp_find_group(struct provider *provider, const char *provider_id,
+                           provider_group_fn done, void *context)
+{
+    char project[INSTANCE_NAME_SIZE];
+    char zone[INSTANCE_ZONE_SIZE];
+    char name[INSTANCE_NAME_SIZE];
+    const struct gcp_pool pool = { .project = project, .zone = zone };
+    struct gcp_order *order;
+
+    if (!gcp_split_provider_id(provider_id, project, zone, name)) {
+        struct error err = { 0 };
+
+        error_set(&err, ERROR_INVALID, "gcp: %.200s is no provider ID of Google Cloud",
+                  provider_id);
+        done(context, NULL, &err);
+        return;
+    }
+    order = mem_new(sizeof *order);
+    order->grouped = done;
+    order->context = context;
+    ask_instance(provider, (const struct pool_address *)(const void *)&pool, name, order, on_group);
+}
+
 static void gcp_inspect_pool(struct provider *provider, const struct pool_address *pool,
                              finding_fn found, provider_done_fn done, void *context)
 {
@@ -349,6 +391,7 @@ const struct provider_kind gcp_kind = {
     .create = gcp_create,
     .host = gcp_host,
     .look = gcp_look,
+    .find_group = gcp_find_group,
     .inspect = gcp_inspect_pool,
     .actions = gcp_actions,
     .action_count = GCP_VERB_COUNT,

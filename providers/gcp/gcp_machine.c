@@ -138,6 +138,26 @@ int gcp_read_machine(const json_t *body, struct instance *ret_instance, struct e
     return 0;
 }
 
+int gcp_read_group(const json_t *body, const char **ret_group, struct error *err)
+{
+    static const char word[] = "/instanceGroupManagers/";
+    json_t *items = NULL;
+    const json_t *item;
+    size_t i;
+
+    *ret_group = "";
+    if (json_find_array(body, "metadata/items", &items, err) < 0)
+        return -1;
+    json_array_foreach(items, i, item) {
+        const char *maker = json_text_or(item, "value", "");
+        const char *at = strstr(maker, word);
+
+        if (at && text_equal(json_text_or(item, "key", ""), "created-by"))
+            *ret_group = at + strlen(word);
+    }
+    return 0;
+}
+
 void gcp_name_machine(const struct pool_address *pool, const char *request_key,
                       char out[INSTANCE_NAME_SIZE])
 {
@@ -178,4 +198,20 @@ bool gcp_read_provider_id(const struct pool_address *address, const char *provid
     text_copy(ret_name, INSTANCE_NAME_SIZE, name);
     *ret_claim = claim_of(pool->group, name);
     return true;
+}
+
+bool gcp_split_provider_id(const char *provider_id, char ret_project[INSTANCE_NAME_SIZE],
+                           char ret_zone[INSTANCE_ZONE_SIZE], char ret_name[INSTANCE_NAME_SIZE])
+{
+    const char *project = provider_id + strlen(id_scheme);
+    const char *zone, *name;
+
+    if (!text_starts_with(provider_id, id_scheme))
+        return false;
+    zone = project + strcspn(project, "/");
+    name = *zone ? zone + 1 + strcspn(zone + 1, "/") : "";
+    return *name && name[1] && !strchr(name + 1, '/') &&
+           text_print(ret_project, INSTANCE_NAME_SIZE, "%.*s", (int)(zone - project), project) &&
+           text_print(ret_zone, INSTANCE_ZONE_SIZE, "%.*s", (int)(name - zone - 1), zone + 1) &&
+           text_copy(ret_name, INSTANCE_NAME_SIZE, name + 1);
 }

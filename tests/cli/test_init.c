@@ -5,8 +5,13 @@
  */
 #include "base/input/yaml.h"
 #include "broker/cli/init_write.h"
+#include "broker/doctor/init_clouds.h"
+#include "tests/cli/clouds.h"
 #include "tests/cli/programs.h"
 #include "tests/support/golden.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 static pid_t simulator;
 
@@ -55,8 +60,9 @@ static void write_contexts(void)
     mem_free(test_folder_write(folder, "contexts.yaml", yaml->chars));
 }
 
-static const char line[] = "init --kubeconfig @/contexts.yaml --production prod-a --research "
-                           "research-a --time-zone Asia/Seoul --file @/first.yaml";
+static const char line[] =
+    "init --offline --kubeconfig @/contexts.yaml --production prod-a --research "
+    "research-a --time-zone Asia/Seoul --file @/first.yaml";
 
 static void the_first_file_is_valid_and_moves_nothing(void **state)
 {
@@ -69,7 +75,9 @@ static void the_first_file_is_valid_and_moves_nothing(void **state)
     owned(said) struct said again = expect_code(folder, 3, line);
     owned(text) struct text *kept = said_file(folder, "first.yaml");
 
-    assert_non_null(strstr(made.out->chars, "2 clusters, 2 node groups"));
+    assert_non_null(
+        strstr(made.out->chars, "2 clusters, 2 node groups; clouds told the names of 0"));
+    assert_string_equal(made.err->chars, "");
     assert_non_null(strstr(first->chars, "time_zone: Asia/Seoul\n"));
     assert_non_null(strstr(first->chars,
                            "a3-megagpu-8g-us-east5-a: {machine: a3-megagpu-8g, region: "
@@ -79,6 +87,9 @@ static void the_first_file_is_valid_and_moves_nothing(void **state)
     assert_non_null(strstr(again.err->chars, "is there already, and is never overwritten"));
     assert_string_equal(kept->chars, first->chars);
 }
+
+#define INIT                                                                                       \
+    "init --kubeconfig @/contexts.yaml --production prod-a --time-zone UTC --file @/none.yaml "
 
 static void a_mistake_writes_nothing(void **state)
 {
@@ -91,6 +102,9 @@ static void a_mistake_writes_nothing(void **state)
         { "init --kubeconfig @/nowhere.yaml --production a --time-zone UTC --file @/none.yaml", 1,
           "nowhere.yaml" },
         { "init --production a --time-zone Mars/Base --file @/none.yaml", 64, "Mars/Base" },
+        { INIT "--account aws.profile=x", 1, "--account aws: no cluster has a GPU node of this" },
+        { INIT "--account gcp.profil=x", 1, "--account: gcp:1: profil: unknown key" },
+        { INIT "--account gcp", 1, "expected CLOUD.KEY=VALUE, found \"gcp\"" },
         { "init --kubeconfig @/contexts.yaml --production prod-a --time-zone UTC --file "
           "@/no/none.yaml",
           1, "no/none.yaml" },
@@ -120,6 +134,8 @@ static void each_cloud_has_its_lines(void **state)
                                              "production", "kubeconfig", "/a \"b\"/config",
                                              "context", "gke_p_us-east5_prod");
     owned(json) json_t *groups = json_array();
+    owned(json) json_t *accounts = NULL;
+    struct error err = { 0 };
     owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
     owned(said) struct said valid = { 0 };
 
@@ -131,10 +147,170 @@ static void each_cloud_has_its_lines(void **state)
                               rows[i].cloud, "node_pool", rows[i].pool, "project", "p", "node",
                               rows[i].node, "gpus_per_node", (json_int_t)8, "nodes",
                               (json_int_t)(4 + (json_int_t)i), "movable_nodes", (json_int_t)1));
-    init_write("UTC", clusters, groups, out);
+    init_ask_nothing(groups);
+    json_object_set_new(json_array_get(groups, 2), "group", json_text("eks-gpu-nodes-1a2b"));
+    accounts = init_accounts(groups, NULL, &err);
+    assert_non_null(accounts);
+    init_write(&(struct init_facts){ "UTC", clusters, accounts, groups }, out);
     mem_free(test_folder_write(folder, "clouds.yaml", out->chars));
     valid = expect_code(folder, 0, "validate --offline @/clouds.yaml");
     golden_check("golden/cli/init.yaml", out->chars);
+}
+
+/* "endpoint: 'http://127.0.0.1:1/gcp', metadata: ..." as options of the command. */
+static char *account_options(const struct test_cloud *cloud, int port)
+{
+    struct text *out = text_new(TEXT_UNBOUNDED);
+    owned(chars) char *rest = mem_copy_chars(cloud->provider);
+    char *save = NULL;
+
+    for (char *part = strtok_r(rest, ",", &save); part; part = strtok_r(NULL, ",", &save)) {
+        char *value = strstr(part, ": ") + 2;
+        char *host = strstr(value, "127.0.0.1:1/");
+
+        part += strspn(part, " ");
+        if (text_starts_with(part, "region:"))
+            continue; /* the nodes show it */
+        text_add(out, " --account %s.%.*s=", cloud->kind, (int)(value - 2 - part), part);
+        if (host)
+            text_add(out, "http://127.0.0.1:%d/%.*s", port, (int)strcspn(host + 12, "'"),
+                     host + 12);
+        else if (text_starts_with(part, "credentials:") || text_starts_with(part, "kubeconfig:"))
+            text_add(out, "@/%s", value);
+        else
+            text_add(out, "%s", value);
+    }
+    return text_take(out);
+}
+
+/* The small world on that cloud, in `folder`, on a port of its own. */
+static pid_t start_on(const struct test_cloud *cloud, const char *faults)
+{
+    owned(chars) char *config = cloud_config(cloud);
+    owned(chars) char *machines = text_format("%s%s", small_machines, faults);
+    owned(chars) char *config_path = test_folder_write(folder, "sluice.yaml", config);
+    owned(chars) char *world = test_folder_write(folder, "world.yaml", machines);
+
+    cloud_write_accounts(folder);
+    return start("simulator.log",
+                 (const char *[]){ SLUICE_BUILD "/sluice-simulator", "-c", config_path, "-w", world,
+                                   "--write-kubeconfigs", folder, NULL });
+}
+
+static char *init_on(const struct test_cloud *cloud, const char *options)
+{
+    owned(chars) char *accounts = account_options(cloud, await_port());
+
+    return text_format("init --kubeconfig @/contexts.yaml --production prod-a --research "
+                       "research-a --time-zone UTC --file @/asked.yaml%s%s",
+                       accounts, options);
+}
+
+struct asked {
+    int cloud;          /* of test_clouds */
+    const char *faults; /* of the world */
+    const char *options;
+    const char *in_file[2]; /* of the written file */
+    const char *says;       /* on stderr; "": nothing */
+};
+
+static const struct asked asked[] = {
+    { 0, "", "", { "group of node prod-a-east-", "group: \"prod-a-east\"" }, "" },
+    { 1, "", "", { "region: \"us-east5\"", "group: \"lab\"" }, "" },
+    { 3,
+      "",
+      "",
+      { "subscription: \"s-1\"", "managed_cluster: REPLACE-CLUSTER-OF-prod-a" },
+      "azure does not tell it by a node" },
+    { 5,
+      "",
+      "",
+      { "REPLACE-OCID-OF-prod-a", "profile: \"SIM\"" },
+      "oci does not tell it by a node" },
+    { 0,
+      "denied: [{whose: gcp, action: compute.instances.get}]\n",
+      "",
+      { "REPLACE-GROUP-OF-", "compute.instances.get" },
+      "compute.instances.get" },
+    { 0,
+      "",
+      " --account gcp.metadata=http://127.0.0.1:9/gcp",
+      { "REPLACE-GROUP-OF-prod-a", "needed: the managed instance group" },
+      "is not known: gcp: " },
+};
+
+/* What a cloud does not tell stays a word to be replaced, with the reason; the file is written. */
+static void the_clouds_are_asked(void **state)
+{
+    char *before = folder;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(asked); i++) {
+        const struct asked *row = &asked[i];
+        owned(test_folder) char *mine = folder = test_folder_new();
+        pid_t pid = start_on(&test_clouds[row->cloud], row->faults);
+        owned(chars) char *words = init_on(&test_clouds[row->cloud], row->options);
+
+        write_contexts();
+
+        owned(said) struct said made = expect_code(folder, 0, words);
+        owned(text) struct text *file = said_file(folder, "asked.yaml");
+        owned(said) struct said valid = expect_code(folder, 0, "validate --offline @/asked.yaml");
+
+        for (size_t k = 0; k < COUNT_OF(row->in_file); k++)
+            if (!strstr(file->chars, row->in_file[k]))
+                fail_msg("case %zu: no \"%s\" in:\n%s", i, row->in_file[k],
+                         strstr(file->chars, "pools:"));
+        if (row->says[0] ? !strstr(made.err->chars, row->says) : made.err->chars[0] != '\0')
+            fail_msg("case %zu: \"%s\" is not \"%s\"", i, made.err->chars, row->says);
+        assert_int_equal(end_program(pid), 0);
+    }
+    folder = before;
+}
+
+/* A port that takes connections and never answers. */
+static int listen_mutely(int *ret_port)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    *ret_port = ntohs(address.sin_port);
+    return fd;
+}
+
+/* Two groups, and the time is over once. */
+static void a_silent_cloud_is_asked_once(void **state)
+{
+    enum { TIME_MS = 2000 };
+    char *before = folder;
+    owned(test_folder) char *mine = folder = test_folder_new();
+    pid_t pid = start_on(&test_clouds[0], "");
+    int port = 0;
+    int fd = listen_mutely(&port);
+    owned(chars) char *options = text_format(
+        " --timeout 2s --account gcp.metadata=http://127.0.0.1:%d/gcp", port);
+    owned(chars) char *words = init_on(&test_clouds[0], options);
+    int64_t began_ms = now_ms();
+
+    (void)state;
+    write_contexts();
+
+    owned(said) struct said made = expect_code(folder, 0, words);
+    const char *first = strstr(made.err->chars, "is not known: gcp did not answer in time");
+
+    assert_true(now_ms() - began_ms >= TIME_MS);
+    assert_non_null(first);
+    assert_non_null(strstr(first + 1, "is not known: gcp did not answer in time"));
+    assert_non_null(strstr(made.out->chars, "clouds told the names of 0"));
+    close(fd);
+    assert_int_equal(end_program(pid), 0);
+    folder = before;
 }
 
 int main(void)
@@ -143,6 +319,8 @@ int main(void)
         cmocka_unit_test(the_first_file_is_valid_and_moves_nothing),
         cmocka_unit_test(a_mistake_writes_nothing),
         cmocka_unit_test(each_cloud_has_its_lines),
+        cmocka_unit_test(the_clouds_are_asked),
+        cmocka_unit_test(a_silent_cloud_is_asked_once),
     };
 
     mem_setup();

@@ -6,7 +6,11 @@
  * by REST, by commands or by both.  The service dies at each of its commits in turn; slurmctld
  * restarts in the middle; a person's drain keeps its reason.
  */
+#include "base/shared_text.h"
 #include "broker/demo/rehearsal.h"
+#include "broker/sides/slurm/slurm_effects.h"
+#include "broker/sides/slurm/slurm_side.h"
+#include "clusters/slurm_snapshot.h"
 #include "tests/cli/small_world.h"
 #include "tests/cli/stepwise.h"
 #include "tests/support/sweep.h"
@@ -228,9 +232,49 @@ static void a_persons_drain_keeps_its_reason(void **state)
     }
 }
 
+/* Shows the node with such marks to the step that clears it up. */
+static void clear_as(struct rehearsal *rehearsal, struct transfer *transfer, json_t *notes)
+{
+    const struct snapshot *snapshot = cluster_snapshot(
+        fleet_cluster(rehearsal->service->fleet, transfer->source->cluster));
+    struct node *node = map_get(snapshot->nodes, transfer->node);
+
+    assert_non_null(node);
+    shared_text_drop(node->annotations);
+    node->annotations = packed_map_new(notes, NULL);
+    json_decref(node->taints);
+    node->taints = json_array();
+    json_decref(notes);
+    transfer->step = STEP_CLEAR;
+    transfer->step_began_ms = 0; /* what was read is new enough */
+    assert_int_equal(slurm_clear(rehearsal->service->runner, transfer), STEP_DONE);
+}
+
+/* Whatever marks a node of slurm.conf shows.  On 22.05 its deletion ends slurmctld. */
+static void a_node_of_slurm_conf_is_never_deleted(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        if (text_equal(kinds[i].nodes, "dynamic"))
+            continue;
+
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = begin(&kinds[i], folder, 7);
+        struct transfer *transfer = run_to(rehearsal, STEP_RELEASE);
+
+        assert_non_null(transfer);
+        /* A person drained it, and no reservation shows. */
+        clear_as(rehearsal, transfer,
+                 json_make("{s:s, s:s}", SLUICE_NOTE_TRANSFER, transfer->id, SLURM_NOTE_DRAIN,
+                           "other"));
+        assert_null(effect_find(transfer, &slurm_effect_forget, transfer->node_uid));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_node_of_slurm_conf_is_never_deleted),
         cmocka_unit_test(a_persons_drain_keeps_its_reason),
         cmocka_unit_test(slurmctld_may_restart_at_any_step),
         cmocka_unit_test(a_death_at_any_commit_loses_nothing),

@@ -264,9 +264,9 @@ static void a_node_of_slurm_conf_is_never_deleted(void **state)
 
         assert_non_null(transfer);
         /* A person drained it, and no reservation shows. */
-        clear_as(rehearsal, transfer,
-                 json_make("{s:s, s:s}", SLUICE_NOTE_TRANSFER, transfer->id, SLURM_NOTE_DRAIN,
-                           "other"));
+        clear_as(
+            rehearsal, transfer,
+            json_make("{s:s, s:s}", SLUICE_NOTE_TRANSFER, transfer->id, SLURM_NOTE_DRAIN, "other"));
         assert_null(effect_find(transfer, &slurm_effect_forget, transfer->node_uid));
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The programs of a Kubernetes control plane, and kubectl, as one: kubecp kube-apiserver --flag ...
+// The programs of a Kubernetes control plane, kubectl and kubeadm, as one: kubecp kube-apiserver --flag ...
 // Built once, they share most of what they are made of.
 package main
 
@@ -14,6 +14,7 @@ import (
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	manager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	kubeadm "k8s.io/kubernetes/cmd/kubeadm/app/cmd"
 )
 
 var programs = map[string]func() *cobra.Command{
@@ -21,11 +22,12 @@ var programs = map[string]func() *cobra.Command{
 	"kube-controller-manager": manager.NewControllerManagerCommand,
 	"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
 	"kubectl":                 cmd.NewDefaultKubectlCommand,
+	"kubeadm":                 func() *cobra.Command { return kubeadm.NewKubeadmCommand(os.Stdin, os.Stdout, os.Stderr) },
 }
 
 func main() {
 	if len(os.Args) < 2 || programs[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: kubecp kube-apiserver|kube-controller-manager|kube-scheduler|kubectl [flags]")
+		fmt.Fprintln(os.Stderr, "usage: kubecp kube-apiserver|kube-controller-manager|kube-scheduler|kubectl|kubeadm [flags]")
 		os.Exit(64)
 	}
 	// kubectl reads the arguments of the process while it is made.

@@ -49,6 +49,8 @@ struct cluster_kind {
     struct settings_kind settings; /* its keys of `clusters.NAME`; its name is the kind's */
     bool keeps_replicas;           /* workloads run in it, whose number its side keeps */
     bool keeps_quotas;             /* it has quotas, which its side keeps */
+    bool may_host;                 /* nodes of another cluster may run in it as pods */
+    bool may_lodge;                /* its nodes may run as pods of another cluster */
     struct cluster *(*open)(struct world *world, const struct cluster_settings *settings,
                             struct error *err);
     void (*close)(struct cluster *cluster);

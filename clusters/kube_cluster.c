@@ -442,6 +442,7 @@ const struct cluster_kind cluster_kubernetes = {
                   .check = check_settings },
     .keeps_replicas = true,
     .keeps_quotas = true,
+    .may_host = true,
     .open = open_cluster,
     .close = close_cluster,
     .watch = watch,

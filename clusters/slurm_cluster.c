@@ -380,6 +380,7 @@ const struct cluster_kind cluster_slurm = {
                   .count = COUNT_OF(own_settings),
                   .size = sizeof(struct slurm_settings),
                   .check = check_settings },
+    .may_lodge = true,
     .open = open_slurm,
     .close = close_slurm,
     .watch = watch,

@@ -51,6 +51,27 @@ enum pod_slurm slurm_pod_kind(const struct pod *pod)
     return POD_SLURM_NONE;
 }
 
+/* Where each tool writes the name that Slurm knows the pod's slurmd by.  `label` NULL: the pod has
+   that name itself.
+     Slinky     slurm-operator gives slurmd the pod's hostname (GetSlurmNodeName()), and publishes
+   it as this label; the pod's own name may differ from it SUNK       a NodeSet makes one pod for
+   each node of Slurm, named as the node Soperator  its workers are pods of a StatefulSet, whose
+   hostname is their name (worker-0) */
+static const struct {
+    const char *label;
+} places[] = {
+    [POD_SLURM_NONE] = { NULL },
+    [POD_SLURM_SLINKY] = { "nodeset.slinky.slurm.net/pod-hostname" },
+    [POD_SLURM_SUNK] = { NULL },
+    [POD_SLURM_SOPERATOR] = { NULL },
+};
+
+const char *pod_slurm_node(const struct pod *pod)
+{
+    require(pod->slurm != POD_SLURM_NONE);
+    return places[pod->slurm].label ? pod_label(pod, places[pod->slurm].label) : pod->name;
+}
+
 const char *pod_slurm_tool(const struct pod *pod)
 {
     static const char *const names[] = {

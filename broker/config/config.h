@@ -40,6 +40,8 @@ struct config_cluster {
     char *role_name;
     enum cluster_role role;
     int64_t weight; /* research: share of what production leaves */
+    char *slurm_name;
+    const struct config_cluster *slurm; /* some of its pods are nodes of that cluster; NULL: none */
 };
 
 struct config_reservation {

@@ -101,6 +101,25 @@ static int check_victims(const struct config *config, struct error *err)
     return 0;
 }
 
+/* The cluster whose nodes are pods of this one. */
+static int check_lodger(const struct config *config, size_t at, struct error *err)
+{
+    struct config_cluster *cluster = &config->clusters[at];
+    const struct yaml_node *node = config_place(config, "clusters", at, "slurm");
+
+    if (!cluster->slurm_name || cluster->slurm_name[0] == '\0')
+        return 0;
+    cluster->slurm = config_resolve(config, CONFIG_CLUSTERS, cluster->slurm_name, node, err);
+    if (!cluster->slurm)
+        return -1;
+    if (!cluster->kind->may_host)
+        return yaml_error(err, node, "not valid for the cluster kind %s", cluster->own.kind->name);
+    if (!cluster->slurm->kind->may_lodge)
+        return yaml_error(err, node, "cluster %s is of kind %s, whose nodes are no pods",
+                          cluster->slurm_name, cluster->slurm->own.kind->name);
+    return 0;
+}
+
 static int check_clusters(struct config *config, struct error *err)
 {
     for (size_t i = 0; i < config->cluster_count; i++) {
@@ -115,6 +134,9 @@ static int check_clusters(struct config *config, struct error *err)
             return yaml_error(err, config_place(config, "clusters", i, "role"),
                               "expected production or research, found \"%s\"", cluster->role_name);
     }
+    for (size_t i = 0; i < config->cluster_count; i++)
+        if (check_lodger(config, i, err) < 0)
+            return -1;
     return 0;
 }
 

@@ -230,6 +230,9 @@ static const struct setting cluster_settings[] = {
       "`production` or `research`" },
     { "weight", SETTING_INT, offsetof(struct config_cluster, weight), "1", 1, 1000000,
       "research: share of the nodes that production leaves" },
+    { "slurm", SETTING_TEXT, offsetof(struct config_cluster, slurm_name), "", 0, 0,
+      "the Slurm cluster, also in this file, whose slurmd run as pods of this cluster (Slinky, "
+      "SUNK, Soperator); absent: a node with such a pod is not moved" },
 };
 
 /* For providers, pools and sources only the keys that all kinds have: the others are in the tables

@@ -45,9 +45,11 @@ struct plan_live {
     bool is_unsure;    /* its node may never come: no machine in stock, or it needs an operator */
 };
 
-/* Nodes of a pool that could be taken if no pod on them ran slurmd. */
+/* Nodes of a pool that could be taken if no pod on them ran slurmd.  The texts are the program's.
+ */
 struct plan_kept {
-    const char *tool; /* that runs them, borrowed from the program: "Slinky" */
+    const char *tool; /* that runs them: "Slinky" */
+    const char *why;  /* what keeps them, or ends that: "Slurm does not answer" */
     int64_t nodes;
 };
 
@@ -62,7 +64,7 @@ struct plan_pool {
     bool is_heard;                 /* both answered when last asked; such pools come first */
     struct wall_time due;          /* when the wanted number is needed; 0: now */
     ARRAY(struct plan_node) nodes; /* movable ones */
-    ARRAY(struct plan_kept) kept;  /* one for each tool */
+    ARRAY(struct plan_kept) kept;  /* one for each tool and reason */
     int64_t frozen;                /* nodes that people froze, and that could be taken otherwise */
 };
 

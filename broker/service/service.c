@@ -312,9 +312,10 @@ static void add_kept(const struct plan_pool *pool, json_t *rows)
     const char *name = pool->config->name;
 
     for (size_t i = 0; i < pool->kept.count; i++)
-        json_array_append_new(rows, json_make("{ss ss sI}", "pool", name, "tool",
-                                              pool->kept.items[i].tool, "nodes",
-                                              (json_int_t)pool->kept.items[i].nodes));
+        json_array_append_new(rows,
+                              json_make("{ss ss ss sI}", "pool", name, "tool",
+                                        pool->kept.items[i].tool, "why", pool->kept.items[i].why,
+                                        "nodes", (json_int_t)pool->kept.items[i].nodes));
     if (pool->frozen > 0)
         json_array_append_new(rows, json_make("{ss ss sI}", "pool", name, "tool", "freeze", "nodes",
                                               (json_int_t)pool->frozen));

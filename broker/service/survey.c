@@ -9,6 +9,7 @@
 #include "broker/transfer/held.h"
 #include "broker/transfer/meeting.h"
 #include "broker/transfer/notice.h"
+#include "broker/transfer/tenant.h"
 
 /* A transfer begins in the turn after the one that could have wanted it, and its node is cordoned
    some seconds after the notice is over. */
@@ -216,18 +217,17 @@ static bool is_movable(const struct service *service, const struct node *node)
 }
 
 /* One node more that only Slurm can free. */
-static void keep_for(struct plan_pool *pool, const char *tool)
+static void keep_for(struct plan_pool *pool, const char *tool, const char *why)
 {
     for (size_t i = 0; i < pool->kept.count; i++)
-        if (pool->kept.items[i].tool == tool) {
+        if (pool->kept.items[i].tool == tool && pool->kept.items[i].why == why) {
             pool->kept.items[i].nodes++;
             return;
         }
-    *array_add(&pool->kept) = (struct plan_kept){ .tool = tool, .nodes = 1 };
+    *array_add(&pool->kept) = (struct plan_kept){ .tool = tool, .why = why, .nodes = 1 };
 }
 
-/* Whether a person froze it, or a pod on it is a node of a Slurm cluster, which Slurm has to drain
-   first. */
+/* Whether a person froze it, or a pod on it is a node of a Slurm cluster that cannot be drained. */
 static bool is_kept(const struct service *service, struct plan_pool *pool, const struct node *node)
 {
     const char *cluster = pool->config->cluster->name;
@@ -240,10 +240,14 @@ static bool is_kept(const struct service *service, struct plan_pool *pool, const
 
     const struct pod *pod = snapshot_slurm_pod(
         fleet_snapshot(service->fleet, pool->config->cluster), node->name);
+    const char *why = pod ? tenant_keeps(service->fleet, pool->config->cluster, node->name,
+                                         loop_now(service->world->loop) -
+                                             service->config->guard.fresh_ms)
+                          : NULL;
 
-    if (pod)
-        keep_for(pool, pod_slurm_tool(pod));
-    return pod != NULL;
+    if (why)
+        keep_for(pool, pod_slurm_tool(pod), why);
+    return why != NULL;
 }
 
 static int64_t named_rank(const struct service *service, const struct config_pool *pool,

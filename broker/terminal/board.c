@@ -470,7 +470,8 @@ static void print_lack(const json_t *lack, struct text *out)
         if (text_equal(tool, "freeze"))
             text_add(out, "are frozen: `sluice status` tells by whom, `sluice resume` ends it\n");
         else
-            text_add(out, "run slurmd (%s): drain them in Slurm\n", tool);
+            text_add(out, "run slurmd (%s): %s\n", tool,
+                     json_text_or(row, "why", "drain them in Slurm"));
     }
 }
 

@@ -287,6 +287,37 @@ static void nodes_of_slurm_are_told_from_plain_pods(void **state)
     }
 }
 
+/* The name that Slurm has for the pod, as its tool says it. */
+static void the_name_of_a_slurm_node_is_read(void **state)
+{
+    static const struct {
+        const char *metadata, *name;
+    } rows[] = {
+        { "\"labels\":{\"nodeset.slinky.slurm.net/pod-name\":\"p\","
+          "\"nodeset.slinky.slurm.net/pod-hostname\":\"gpu-7\"}",
+          "gpu-7" },
+        { "\"labels\":{\"nodeset.slinky.slurm.net/pod-name\":\"p\"}", NULL },
+        { MADE_BY("slinky.slurm.net/v1beta1", "NodeSet"), NULL },
+        { MADE_BY("sunk.coreweave.com/v1alpha1", "NodeSet"), "p" },
+        { "\"labels\":{\"slurm.nebius.ai/worker\":\"true\"}", "p" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct error err = { 0 };
+        owned(chars) char *chars = text_format(
+            "{\"metadata\":{\"namespace\":\"s\",\"name\":\"p\",\"uid\":\"U\",%s}}",
+            rows[i].metadata);
+        owned(json) json_t *object = parse(&kube_pods, chars);
+        struct pod *pod = pod_decode(object, &err);
+
+        assert_non_null(pod);
+        if (!text_equal(pod_slurm_node(pod), rows[i].name))
+            fail_msg("%s: %s", rows[i].metadata, pod_slurm_node(pod) ?: "no name");
+        pod_free(pod);
+    }
+}
+
 static void the_priority_of_a_pod_is_read_or_refused(void **state)
 {
     static const struct {
@@ -561,6 +592,7 @@ int main(void)
         cmocka_unit_test(pods_fall_into_their_classes),
         cmocka_unit_test(a_whole_pod_is_read),
         cmocka_unit_test(nodes_of_slurm_are_told_from_plain_pods),
+        cmocka_unit_test(the_name_of_a_slurm_node_is_read),
         cmocka_unit_test(the_priority_of_a_pod_is_read_or_refused),
         cmocka_unit_test(what_is_on_the_disk_of_a_pod),
         cmocka_unit_test(gpus_of_a_pod_are_counted_as_the_scheduler_does),

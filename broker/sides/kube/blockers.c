@@ -29,6 +29,7 @@ struct leaving {
     const struct snapshot *snapshot;
     int64_t deadline_ms;
     struct wall_time now;
+    bool drains_slurm;
     struct map *shares;     /* "namespace/name" of a budget -> struct share */
     struct map *selections; /* namespace and labels, as shared texts -> struct selection: budgets
                                are compared once with each distinct set of labels, not for each
@@ -157,7 +158,7 @@ static bool is_slurm_node(struct question *it)
 {
     const char *tool = pod_slurm_tool(it->pod);
 
-    if (!tool)
+    if (!tool || it->leaving->drains_slurm)
         return false;
     it->expected_ms = -1;
     text_add(it->text,
@@ -300,9 +301,18 @@ struct leaving *leaving_new(const struct snapshot *snapshot, int64_t deadline_ms
     struct leaving *leaving = mem_new(sizeof *leaving);
 
     *leaving = (struct leaving){
-        snapshot, deadline_ms, now, map_new(mem_free), map_new(mem_free),
+        .snapshot = snapshot,
+        .deadline_ms = deadline_ms,
+        .now = now,
+        .shares = map_new(mem_free),
+        .selections = map_new(mem_free),
     };
     return leaving;
+}
+
+void leaving_drains_slurm(struct leaving *leaving)
+{
+    leaving->drains_slurm = true;
 }
 
 void leaving_free(struct leaving *leaving)

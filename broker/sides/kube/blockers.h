@@ -22,6 +22,8 @@ struct leaving *leaving_new(const struct snapshot *snapshot, int64_t deadline_ms
                             struct wall_time now)
     __attribute__((returns_nonnull, warn_unused_result)); /* deadline_ms: of the drain */
 void leaving_free(struct leaving *leaving);
+/* Slurm is asked to drain its nodes that are pods: then they are no blockers. */
+void leaving_drains_slurm(struct leaving *leaving);
 void leaving_add(struct leaving *leaving, const char *node_name);
 
 /* An array of {pod, class, owner, kind, verdict, text, expected_s, advice, server}, the worst

@@ -8,6 +8,7 @@
 #include "broker/sides/kube/kube_effects.h"
 #include "broker/sides/kube/kube_side.h"
 #include "broker/sides/kube/look.h"
+#include "broker/sides/kube/slurmd.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/marks.h"
 #include "broker/transfer/runner.h"
@@ -63,13 +64,14 @@ static enum verdict check_pods(struct runner *runner, struct transfer *transfer,
     return STEP_DRAIN_AGAIN;
 }
 
-/* Both reads at once. */
+/* All reads at once. */
 enum verdict kube_may_remove(struct runner *runner, struct transfer *transfer, int64_t since_ms)
 {
-    enum verdict node = check_node(runner, transfer, since_ms);
+    enum verdict tenant = slurmd_may_remove(runner, transfer, since_ms);
+    enum verdict node = tenant == STEP_UNDO ? STEP_UNDO : check_node(runner, transfer, since_ms);
     enum verdict pods = node == STEP_UNDO ? STEP_UNDO : check_pods(runner, transfer, since_ms);
 
-    return node != STEP_DONE ? node : pods;
+    return node != STEP_DONE ? node : pods != STEP_DONE ? pods : tenant;
 }
 
 /* Open, or with a pod that came to it since its removal was asked for. */
@@ -83,6 +85,8 @@ bool kube_is_in_use(const struct runner *runner, const struct transfer *transfer
 
     if (!node)
         return false;
+    if (slurmd_is_in_use(runner, transfer, asked_ms))
+        return true;
     for (size_t i = 0; i < count; i++)
         if (pod_must_leave(pods[i]) && pods[i]->deletion.ms == 0 &&
             (pods[i]->started.ms == 0 ||
@@ -176,7 +180,7 @@ static void clear(struct runner *runner, struct transfer *transfer, const struct
     tell_of_held(transfer, held);
 }
 
-enum verdict kube_clear(struct runner *runner, struct transfer *transfer)
+static enum verdict clear_own(struct runner *runner, struct transfer *transfer)
 {
     const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
     const struct node *node = side_leaving_node(runner, transfer);
@@ -198,4 +202,13 @@ enum verdict kube_clear(struct runner *runner, struct transfer *transfer)
     }
     clear(runner, transfer, snapshot, node);
     return STEP_WAIT;
+}
+
+/* The tenant is given back meanwhile; its name may serve on another node already. */
+enum verdict kube_clear(struct runner *runner, struct transfer *transfer)
+{
+    enum verdict tenant = slurmd_clear(runner, transfer);
+    enum verdict own = clear_own(runner, transfer);
+
+    return own == STEP_DONE ? tenant : own;
 }

@@ -13,6 +13,7 @@
 #include "broker/sides/kube/kube_side.h"
 #include "broker/sides/kube/kube_state.h"
 #include "broker/sides/kube/look.h"
+#include "broker/sides/kube/slurmd.h"
 #include "broker/sides/kube/suspend.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/runner.h"
@@ -229,17 +230,16 @@ static const struct effect *evict_pod(struct runner *runner, struct transfer *tr
     return NULL;
 }
 
-/* The pod's jobs belong to Slurm: neither an eviction nor the deadline ends them.  When a node
-   comes here, its Slurm tool is removing the pod; otherwise leave.c has given the node back.  The
-   pod blocks the transfer until it is gone. */
-static void leave_to_slurm(const struct pod *pod, struct rest *rest)
+/* The pod's jobs belong to Slurm: neither an eviction nor the deadline ends them.  Until Slurm
+   shows none there, the pod blocks the transfer. */
+static bool is_left_to_slurm(struct runner *runner, struct transfer *transfer,
+                             const struct pod *pod, struct rest *rest)
 {
-    owned(chars) char *text = text_format(
-        "pod %.100s/%.100s is a node of a Slurm cluster: %s removes it, and has not ended yet",
-        pod->namespace, pod->name, pod_slurm_tool(pod));
-
-    note_why(rest, text);
+    if (!pod_slurm_tool(pod) || slurmd_may_go(runner, transfer, pod))
+        return false;
+    note_why(rest, transfer->waiting);
     rest->refused++;
+    return true;
 }
 
 /* Evicts the pod before its last moment, deletes it after that; a gang is suspended before either.
@@ -254,10 +254,8 @@ static const struct effect *ask_pod(struct runner *runner, struct transfer *tran
     require(pod_must_leave(pod) && call_ms >= 0);
     if (pod->deletion.ms > 0 && left_ms > 0)
         return NULL;
-    if (pod_slurm_tool(pod)) {
-        leave_to_slurm(pod, rest);
+    if (is_left_to_slurm(runner, transfer, pod, rest))
         return NULL;
-    }
     if (left_ms > call_ms) {
         if (left_ms <= call_ms + TELL_AHEAD_MS)
             (void)suspend_is_settled(kube_side_of(runner)->suspensions, transfer, pod, &why);
@@ -419,7 +417,12 @@ enum verdict kube_empty(struct runner *runner, struct transfer *transfer)
         return verdict;
     if (is_past_deadline(runner, transfer))
         return STEP_DONE;
+    verdict = slurmd_empty(runner, transfer);
+    if (verdict == STEP_UNDO)
+        return STEP_UNDO;
     rest = ask_pods_to_leave(runner, transfer);
+    if (rest.count == 0 && verdict != STEP_DONE)
+        return STEP_WAIT;
     if (rest.count == 0)
         return is_empty(runner, transfer) && is_detached(runner, transfer) ? STEP_DONE : STEP_WAIT;
     explain(runner, transfer, &rest);
@@ -434,7 +437,12 @@ enum verdict kube_force(struct runner *runner, struct transfer *transfer)
 
     if (verdict != STEP_DONE)
         return verdict;
+    verdict = slurmd_force(runner, transfer);
+    if (verdict == STEP_UNDO)
+        return STEP_UNDO;
     rest = ask_pods_to_leave(runner, transfer);
+    if (rest.count == 0 && verdict != STEP_DONE)
+        return STEP_WAIT;
     if (rest.count == 0)
         return is_empty(runner, transfer) && is_detached(runner, transfer) ? STEP_DONE : STEP_WAIT;
     explain(runner, transfer, &rest);

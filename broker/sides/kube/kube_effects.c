@@ -8,6 +8,7 @@
 #include "base/input/json.h"
 #include "broker/sides/kube/gate.h"
 #include "broker/sides/kube/kube_state.h"
+#include "broker/sides/kube/slurmd.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/marks.h"
 #include "broker/transfer/pod_wishes.h"
@@ -203,6 +204,20 @@ static bool delete_asks(const struct effect *effect, const struct pod *pod, bool
     return !effect_find(effect->transfer, &kube_effect_evict, pod->uid);
 }
 
+/* A job may have started since, or the list may be another one. */
+static bool is_at_work(const struct intent *intent, struct error *err)
+{
+    const struct effect *effect = intent->effect;
+    const struct snapshot *snapshot = side_origin_snapshot(effect->runner, effect->transfer);
+    const struct pod *pod = map_get(snapshot->pods, intent->uid);
+
+    if (!pod || !pod_slurm_tool(pod) || slurmd_is_idle(effect->runner, effect->transfer))
+        return false;
+    (void)error_set(err, ERROR_TRANSIENT, "pod %s/%s is a node of Slurm, which is not idle",
+                    intent->namespace, intent->name);
+    return true;
+}
+
 static void send_mark(const struct intent *intent)
 {
     const struct pod_ref pod = pod_of(intent);
@@ -239,12 +254,13 @@ const struct effect_kind kube_effect_cordon = {
     EFFECT_ROW("cordon", STEP_CORDON, STEP_FORCE, true, EFFECT_GONE, prepare_cordon, send_patch) };
 const struct effect_kind kube_effect_evict = {
     EFFECT_ROW("evict", STEP_DRAIN, STEP_FORCE, true, EFFECT_REPLACED, prepare_evict, send_evict),
-    .drop = drop_evict, .busy_ms = evict_busy_ms, .asks_to_leave = evict_asks };
+    .drop = drop_evict, .busy_ms = evict_busy_ms, .asks_to_leave = evict_asks,
+    .is_overtaken = is_at_work };
 const struct effect_kind kube_effect_mark = {
     EFFECT_ROW("mark", STEP_DRAIN, STEP_FORCE, true, EFFECT_REPLACED, prepare_pod, send_mark) };
 const struct effect_kind kube_effect_delete_pod = {
     EFFECT_ROW("delete_pod", STEP_DRAIN, STEP_FORCE, true, EFFECT_REPLACED, prepare_pod, send_delete_pod),
-    .asks_to_leave = delete_asks };
+    .asks_to_leave = delete_asks, .is_overtaken = is_at_work };
 const struct effect_kind kube_effect_clear_pod = {
     EFFECT_ROW("clear_pod", STEP_CLEAR, STEP_CLEAR, false, EFFECT_REPLACED, prepare_pod, send_clear_pod) };
 const struct effect_kind kube_effect_fence = {

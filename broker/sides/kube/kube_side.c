@@ -15,6 +15,9 @@
 #include "broker/sides/kube/suspend.h"
 #include "broker/transfer/pod_wishes.h"
 #include "broker/transfer/runner.h"
+#include "broker/transfer/tenant.h"
+
+enum { WHO_SIZE = 160 };
 
 struct kube_side *kube_side_of(const struct runner *runner)
 {
@@ -78,6 +81,8 @@ static json_t *blockers(const struct runner *runner, const struct config_cluster
                                                          deadline_ms, runner_now(runner));
     json_t *rows = json_array();
 
+    if (cluster->slurm)
+        leaving_drains_slurm(leaving);
     for (size_t i = 0; i < count; i++)
         leaving_add(leaving, nodes[i]);
     for (size_t i = 0; i < count; i++)
@@ -119,9 +124,17 @@ static struct wall_time wish(const struct runner *runner, const struct transfer 
     struct wall_time until = wishes_to_stay(side_origin_snapshot(runner, transfer), transfer->node,
                                             &pod);
 
+    const struct side_origin *tenant = tenant_side(runner, transfer);
+    char who[WHO_SIZE] = "";
+    struct wall_time other = tenant ? tenant->wish(runner, transfer, who, sizeof who)
+                                    : (struct wall_time){ 0 };
+
     if (pod)
         text_print(ret_who, size, "pod %.60s/%.80s", pod->namespace, pod->name);
-    return until;
+    if (other.ms <= until.ms)
+        return until;
+    text_copy(ret_who, size, who);
+    return other;
 }
 
 const struct side side_kube = {

@@ -9,6 +9,7 @@
 #include "broker/sides/kube/kube_effects.h"
 #include "broker/sides/kube/kube_side.h"
 #include "broker/sides/kube/look.h"
+#include "broker/sides/kube/slurmd.h"
 #include "broker/transfer/effect.h"
 #include "broker/transfer/marks.h"
 #include "broker/transfer/runner.h"
@@ -117,23 +118,12 @@ static bool is_gone(struct runner *runner, struct transfer *transfer)
     return look_at_node(runner, transfer, transfer->step_began_ms) == NODE_LOOK_GONE;
 }
 
-/* A pod on the node that runs slurmd, and that its tool is not removing.  No eviction and no
-   deadline may end its jobs: another node goes instead. */
-static const struct pod *find_slurm(const struct runner *runner, const struct transfer *transfer)
-{
-    const struct pod *pod = snapshot_slurm_pod(side_origin_snapshot(runner, transfer),
-                                               transfer->node);
-
-    return pod && pod->deletion.ms == 0 ? pod : NULL;
-}
-
 /* Whether the node may still be moved; tells why not. */
-static enum verdict judge_node(const struct runner *runner, struct transfer *transfer,
+static enum verdict judge_node(struct runner *runner, struct transfer *transfer,
                                const struct node *node)
 {
     const char *rival = node_rival(node);
     const char *other = mark_of_another(node, transfer);
-    const struct pod *slurm = find_slurm(runner, transfer);
 
     if (!fleet_is_ephemeral(runner->config, node))
         transfer_wait_for(transfer, "node %s lost its label %s", transfer->node,
@@ -144,12 +134,8 @@ static enum verdict judge_node(const struct runner *runner, struct transfer *tra
     else if (other)
         transfer_wait_for(transfer, "node %s is another broker's: it is marked by transfer %.100s",
                           transfer->node, other);
-    else if (slurm)
-        transfer_wait_for(transfer,
-                          "node %s runs slurmd (%s): pod %.100s/%.100s has to be drained in Slurm",
-                          transfer->node, pod_slurm_tool(slurm), slurm->namespace, slurm->name);
     else
-        return STEP_DONE;
+        return slurmd_is_known(runner, transfer);
     return STEP_UNDO;
 }
 
@@ -273,6 +259,8 @@ void kube_announce(struct runner *runner, struct transfer *transfer, const struc
         .annotations = notes,
     };
 
+    if (!slurmd_is_told(runner, transfer))
+        return;
     add_signs(node, notes, NULL);
     effect_ask(runner, transfer, &kube_effect_announce, &target, node_seen_ms(runner, transfer));
 }
@@ -280,11 +268,12 @@ void kube_announce(struct runner *runner, struct transfer *transfer, const struc
 enum verdict kube_check(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = NULL;
+    enum verdict verdict = look_for_node(runner, transfer, &node);
 
-    return look_for_node(runner, transfer, &node);
+    return verdict == STEP_DONE ? slurmd_check(runner, transfer) : verdict;
 }
 
-enum verdict kube_close(struct runner *runner, struct transfer *transfer)
+static enum verdict close_own(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = NULL;
     enum verdict verdict = look_for_node(runner, transfer, &node);
@@ -305,7 +294,16 @@ enum verdict kube_close(struct runner *runner, struct transfer *transfer)
     return STEP_WAIT;
 }
 
-enum verdict kube_undo(struct runner *runner, struct transfer *transfer)
+/* Both at once. */
+enum verdict kube_close(struct runner *runner, struct transfer *transfer)
+{
+    enum verdict tenant = slurmd_close(runner, transfer);
+    enum verdict own = tenant == STEP_UNDO ? STEP_UNDO : close_own(runner, transfer);
+
+    return own == STEP_DONE ? tenant : own;
+}
+
+static enum verdict undo_own(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = NULL;
     int64_t seen_ms = node_seen_ms(runner, transfer);
@@ -348,4 +346,16 @@ enum verdict kube_undo(struct runner *runner, struct transfer *transfer)
     transfer_wait_for(transfer, "the node to be as it was");
     effect_ask(runner, transfer, &kube_effect_restore, &target, seen_ms);
     return STEP_WAIT;
+}
+
+/* Neither waits for the other. */
+enum verdict kube_undo(struct runner *runner, struct transfer *transfer)
+{
+    enum verdict own = undo_own(runner, transfer);
+    owned(chars) char *waiting = mem_copy_chars(transfer->waiting);
+    enum verdict tenant = slurmd_undo(runner, transfer);
+
+    if (tenant == STEP_DONE)
+        transfer_wait_for(transfer, "%s", waiting);
+    return own == STEP_DONE ? tenant : own;
 }

@@ -15,25 +15,28 @@
 
 enum verdict slurm_may_remove(struct runner *runner, struct transfer *transfer, int64_t since_ms)
 {
-    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
-    const struct node *node = side_leaving_node(runner, transfer);
-    size_t count = slurm_jobs_on(snapshot, transfer->node);
+    const struct snapshot *snapshot = slurm_origin_snapshot(runner, transfer);
+    const struct node *node = slurm_leaving_node(runner, transfer);
+    struct tenant place = slurm_place(runner, transfer);
+    size_t count = slurm_jobs_on(snapshot, place.node);
 
-    if (!slurm_is_read(runner, transfer, transfer->source->cluster, since_ms))
+    if (!slurm_is_read(runner, transfer, place.cluster, since_ms))
         return STEP_WAIT;
+    if (!node && slurm_is_lodged(runner, transfer)) /* its tool has deleted it */
+        return STEP_DONE;
     if (!node || !side_is_marked(node, transfer)) {
-        transfer_wait_for(transfer, "node %s is not the one that was drained", transfer->node);
+        transfer_wait_for(transfer, "node %s is not the one that was drained", place.node);
         return STEP_UNDO;
     }
     transfer_wait_for(transfer, "node %s to be drained and empty: it is %s, with %zu jobs",
-                      transfer->node, node_annotation(node, SLURM_NOTE_STATE) ?: "?", count);
+                      place.node, node_annotation(node, SLURM_NOTE_STATE) ?: "?", count);
     return node->is_unschedulable && count == 0 ? STEP_DONE : STEP_DRAIN_AGAIN;
 }
 
 bool slurm_is_in_use(const struct runner *runner, const struct transfer *transfer, int64_t asked_ms)
 {
-    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
-    const struct node *node = side_leaving_node(runner, transfer);
+    const struct snapshot *snapshot = slurm_origin_snapshot(runner, transfer);
+    const struct node *node = slurm_leaving_node(runner, transfer);
 
     return snapshot->nodes_seen_ms >= asked_ms && node &&
            (!node->is_unschedulable || slurm_jobs_on(snapshot, node->name) > 0);
@@ -44,13 +47,30 @@ static bool has_reservation(const struct node *node)
     return node_annotation(node, SLURM_NOTE_RESERVATION) != NULL;
 }
 
+/* A node that was a pod is its tool's: it may come back under this name on another machine.  So it
+   is only given back, once Slurm starts nothing on the slurmd that is gone. */
+static enum verdict give_back(struct runner *runner, struct transfer *transfer,
+                              const struct node *node)
+{
+    struct tenant place = slurm_place(runner, transfer);
+
+    if (node && node->is_ready && !tenant_is_elsewhere(runner, transfer, &place)) {
+        transfer_wait_for(transfer, "Slurm to see that node %s does not respond", node->name);
+        return STEP_WAIT;
+    }
+    return slurm_undo(runner, transfer);
+}
+
 enum verdict slurm_clear(struct runner *runner, struct transfer *transfer)
 {
-    const struct node *node = side_leaving_node(runner, transfer);
+    const struct node *node = slurm_leaving_node(runner, transfer);
     bool is_dynamic = node && node_annotation(node, SLURM_NOTE_DYNAMIC);
 
-    if (!slurm_is_read(runner, transfer, transfer->source->cluster, transfer->step_began_ms))
+    if (!slurm_is_read(runner, transfer, slurm_place(runner, transfer).cluster,
+                       transfer->step_began_ms))
         return STEP_WAIT;
+    if (slurm_is_lodged(runner, transfer))
+        return give_back(runner, transfer, node);
     if (!node || (!side_is_marked(node, transfer) && !node_has_taint(node, SLUICE_TAINT_STARTING)))
         return STEP_DONE;
     if (node_has_taint(node, SLUICE_TAINT_STARTING)) {

@@ -49,9 +49,12 @@ static enum slurm_action action_of(const struct effect_kind *kind)
     return SLURM_ACTION_COUNT;
 }
 
+/* Of an effect on a tenant: the tenant's. */
 static struct cluster *cluster_of(const struct effect *effect)
 {
-    return fleet_cluster(effect->runner->fleet, effect_cluster(effect));
+    const struct config_cluster *cluster = effect_cluster(effect);
+
+    return fleet_cluster(effect->runner->fleet, cluster->slurm ?: cluster);
 }
 
 /* The next round of questions shows what came of it. */
@@ -300,7 +303,7 @@ const struct effect_kind slurm_effect_comment = {
     EFFECT_ROW("slurm_comment", STEP_ANNOUNCE, STEP_NOTICE, true, EFFECT_GONE, prepare_comment, send),
     .is_overtaken = is_node_changed };
 const struct effect_kind slurm_effect_uncomment = {
-    EFFECT_ROW("slurm_uncomment", STEP_ANNOUNCE, STEP_FORCE, false, EFFECT_GONE, prepare_uncomment, send),
+    EFFECT_ROW("slurm_uncomment", STEP_ANNOUNCE, STEP_CLEAR, false, EFFECT_GONE, prepare_uncomment, send),
     .is_overtaken = is_node_changed, .goes_back = true };
 const struct effect_kind slurm_effect_drain = {
     EFFECT_ROW("slurm_drain", STEP_CORDON, STEP_FORCE, true, EFFECT_GONE, prepare_drain, send),
@@ -315,10 +318,10 @@ const struct effect_kind slurm_effect_cancel = {
     EFFECT_ROW("slurm_cancel", STEP_FORCE, STEP_FORCE, true, JOB_IS_GONE, prepare_job, send),
     .is_overtaken = is_job_changed, .asks_to_leave = job_asks };
 const struct effect_kind slurm_effect_undrain = {
-    EFFECT_ROW("slurm_undrain", STEP_ANNOUNCE, STEP_FORCE, false, EFFECT_GONE, prepare_undrain, send),
+    EFFECT_ROW("slurm_undrain", STEP_ANNOUNCE, STEP_CLEAR, false, EFFECT_GONE, prepare_undrain, send),
     .is_overtaken = is_drained_by_another, .goes_back = true };
 const struct effect_kind slurm_effect_unreserve = {
-    EFFECT_ROW("slurm_unreserve", STEP_ANNOUNCE, STEP_FORCE, false, EFFECT_GONE, prepare_unreserve, send),
+    EFFECT_ROW("slurm_unreserve", STEP_ANNOUNCE, STEP_CLEAR, false, EFFECT_GONE, prepare_unreserve, send),
     .goes_back = true };
 const struct effect_kind slurm_effect_lift = {
     EFFECT_ROW("slurm_lift", STEP_CLEAR, STEP_CLEAR, false, EFFECT_GONE, prepare_unreserve, send) };

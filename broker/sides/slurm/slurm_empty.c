@@ -37,15 +37,18 @@ static bool has_part(const struct snapshot *snapshot, const char *node, const ch
 static bool is_asked_by_another(const struct runner *runner, const struct transfer *transfer,
                                 const char *key)
 {
-    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
+    const struct snapshot *snapshot = slurm_origin_snapshot(runner, transfer);
+    const struct config_cluster *cluster = slurm_place(runner, transfer).cluster;
     const struct transfer *other;
+    struct tenant place;
 
     for (size_t i = 0; (other = runner_next_live(runner, &i));) {
         if (other == transfer)
             return false; /* the oldest comes first */
-        if (!other->is_undoing && other->source->cluster == transfer->source->cluster &&
+        place = slurm_place(runner, other);
+        if (!other->is_undoing && place.cluster == cluster &&
             (other->step == STEP_DRAIN || other->step == STEP_FORCE) &&
-            has_part(snapshot, other->node, key))
+            has_part(snapshot, place.node, key))
             return true;
     }
     return false;
@@ -57,7 +60,7 @@ static const struct effect *ask_job(struct runner *runner, struct transfer *tran
     struct effect_target target = { .object = slurm_job_key(job), .pod = job };
 
     return effect_ask(runner, transfer, kind, &target,
-                      side_origin_snapshot(runner, transfer)->pods_seen_ms);
+                      slurm_origin_snapshot(runner, transfer)->pods_seen_ms);
 }
 
 /* As Slurm's list says.  A refusal of one requeue says nothing of this: no job is cancelled for it.
@@ -106,14 +109,15 @@ static unsigned requests_now(const struct pod *const *jobs, size_t count)
 /* STEP_DONE: a round that began after the node was closed shows no job on it. */
 static enum verdict let_leave(struct runner *runner, struct transfer *transfer, unsigned requests)
 {
-    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
-    const struct node *node = side_leaving_node(runner, transfer);
+    const struct snapshot *snapshot = slurm_origin_snapshot(runner, transfer);
+    const struct node *node = slurm_leaving_node(runner, transfer);
+    struct tenant place = slurm_place(runner, transfer);
     int64_t since_ms = transfer->step_began_ms + runner->config->drain.settle_ms;
     enum verdict verdict;
     size_t count;
-    const struct pod *const *jobs = snapshot_pods_on(snapshot, transfer->node, &count);
+    const struct pod *const *jobs = snapshot_pods_on(snapshot, place.node, &count);
 
-    if (!slurm_is_read(runner, transfer, transfer->source->cluster, since_ms))
+    if (!slurm_is_read(runner, transfer, place.cluster, since_ms))
         return STEP_WAIT;
     if (!node) /* Slurm lost it, and its jobs with it */
         return STEP_DONE;
@@ -127,7 +131,7 @@ static enum verdict let_leave(struct runner *runner, struct transfer *transfer, 
     if (count == 0)
         return STEP_DONE;
     transfer_wait_for(transfer, "%zu job%s to leave node %s, the first is %.60s/%.60s", count,
-                      count == 1 ? "" : "s", transfer->node, jobs[0]->namespace, jobs[0]->name);
+                      count == 1 ? "" : "s", place.node, jobs[0]->namespace, jobs[0]->name);
     return STEP_WAIT;
 }
 
@@ -142,7 +146,8 @@ static int64_t requeue_ms(const struct transfer *transfer, int64_t checkpoint_ms
 
 enum verdict slurm_empty(struct runner *runner, struct transfer *transfer)
 {
-    const struct cluster *cluster = fleet_cluster(runner->fleet, transfer->source->cluster);
+    const struct cluster *cluster = fleet_cluster(runner->fleet,
+                                                  slurm_place(runner, transfer).cluster);
     int64_t checkpoint_ms = slurm_cluster_checkpoint_ms(cluster);
     int64_t due_ms = requeue_ms(transfer, checkpoint_ms);
     int64_t now_ms = runner_now(runner).ms;

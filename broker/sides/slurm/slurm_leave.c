@@ -18,6 +18,35 @@
 
 enum { AGAIN_SIZE = 80 };
 
+struct tenant slurm_place(const struct runner *runner, const struct transfer *transfer)
+{
+    struct tenant place = { transfer->source->cluster, transfer->node };
+
+    (void)tenant_find(runner, transfer, &place);
+    return place;
+}
+
+bool slurm_is_lodged(const struct runner *runner, const struct transfer *transfer)
+{
+    return slurm_place(runner, transfer).cluster != transfer->source->cluster;
+}
+
+const struct snapshot *slurm_origin_snapshot(const struct runner *runner,
+                                             const struct transfer *transfer)
+{
+    return fleet_snapshot(runner->fleet, slurm_place(runner, transfer).cluster);
+}
+
+/* Slurm's nodes have no UID: a node of the same name is the same one. */
+const struct node *slurm_leaving_node(const struct runner *runner, const struct transfer *transfer)
+{
+    struct tenant place = slurm_place(runner, transfer);
+
+    return slurm_is_lodged(runner, transfer)
+               ? map_get(fleet_snapshot(runner->fleet, place.cluster)->nodes, place.node)
+               : side_leaving_node(runner, transfer);
+}
+
 bool slurm_is_read(struct runner *runner, struct transfer *transfer,
                    const struct config_cluster *cluster, int64_t since_ms)
 {
@@ -36,7 +65,7 @@ const struct effect *slurm_ask_node(struct runner *runner, struct transfer *tran
 {
     struct effect_target target = { .object = key, .node = node };
     const struct snapshot *snapshot = kind->first < STEP_ACQUIRE
-                                          ? side_origin_snapshot(runner, transfer)
+                                          ? slurm_origin_snapshot(runner, transfer)
                                           : side_target_snapshot(runner, transfer);
 
     return effect_ask(runner, transfer, kind, &target, snapshot->nodes_seen_ms);
@@ -58,20 +87,20 @@ static bool is_reserved(const struct node *node, const struct transfer *transfer
 /* STEP_DONE: the node is there, and may be moved. */
 enum verdict slurm_check(struct runner *runner, struct transfer *transfer)
 {
-    const struct config_cluster *cluster = transfer->source->cluster;
-    const struct node *node = side_leaving_node(runner, transfer);
+    struct tenant place = slurm_place(runner, transfer);
+    const struct node *node = slurm_leaving_node(runner, transfer);
     const char *mark = node ? node_annotation(node, SLUICE_NOTE_TRANSFER) : NULL;
 
-    if (!slurm_is_read(runner, transfer, cluster, node ? 0 : transfer->step_began_ms))
+    if (!slurm_is_read(runner, transfer, place.cluster, node ? 0 : transfer->step_began_ms))
         return STEP_WAIT;
     if (!node)
-        transfer_wait_for(transfer, "node %s is not in Slurm any more", transfer->node);
-    else if (!fleet_is_ephemeral(runner->config, node))
-        transfer_wait_for(transfer, "node %s lost its feature %s", transfer->node,
+        transfer_wait_for(transfer, "node %s is not in Slurm any more", place.node);
+    else if (!slurm_is_lodged(runner, transfer) && !fleet_is_ephemeral(runner->config, node))
+        transfer_wait_for(transfer, "node %s lost its feature %s", place.node,
                           runner->config->ephemeral_label);
     else if (mark && !text_equal(mark, transfer->id))
         transfer_wait_for(transfer, "node %s is another broker's: it is marked by transfer %.100s",
-                          transfer->node, mark);
+                          place.node, mark);
     else
         return STEP_DONE;
     return STEP_UNDO;
@@ -99,14 +128,15 @@ static bool is_closed(struct runner *runner, struct transfer *transfer, const st
 {
     if (!slurm_is_drained_by(node, "ours") && !slurm_is_drained_by(node, "other")) {
         /* Our drain would replace the reason of one that is not seen yet. */
-        if (!slurm_is_read(runner, transfer, transfer->source->cluster, transfer->step_began_ms))
+        if (!slurm_is_read(runner, transfer, slurm_place(runner, transfer).cluster,
+                           transfer->step_began_ms))
             return false;
-        transfer_wait_for(transfer, "the drain to show on node %s", transfer->node);
+        transfer_wait_for(transfer, "the drain to show on node %s", node->name);
         (void)slurm_ask_node(runner, transfer, &slurm_effect_drain, node, key);
         return false;
     }
     if (!side_is_marked(node, transfer)) {
-        transfer_wait_for(transfer, "the reservation to show on node %s", transfer->node);
+        transfer_wait_for(transfer, "the reservation to show on node %s", node->name);
         (void)slurm_ask_node(runner, transfer, &slurm_effect_reserve, node, node->uid);
         return false;
     }
@@ -116,9 +146,9 @@ static bool is_closed(struct runner *runner, struct transfer *transfer, const st
 enum verdict slurm_close(struct runner *runner, struct transfer *transfer)
 {
     enum verdict verdict = slurm_check(runner, transfer);
-    const struct node *node = side_leaving_node(runner, transfer);
+    const struct node *node = slurm_leaving_node(runner, transfer);
 
-    if (verdict != STEP_DONE || is_closed(runner, transfer, node, transfer->node_uid))
+    if (verdict != STEP_DONE || is_closed(runner, transfer, node, node->uid))
         return verdict;
     return loop_now(runner->world->loop) - transfer->step_began_ms >= STEP_CLOSE_MS ? STEP_UNDO
                                                                                     : STEP_WAIT;
@@ -135,8 +165,8 @@ enum verdict slurm_keep_closed(struct runner *runner, struct transfer *transfer,
     again = effect_find(transfer, &slurm_effect_drain, key);
     if (again && again->accepted_ms > 0 && !slurm_is_drained_by(node, "ours") &&
         !slurm_is_drained_by(node, "other") &&
-        side_origin_snapshot(runner, transfer)->nodes_seen_ms > again->accepted_ms) {
-        transfer_wait_for(transfer, "the drain of node %s was taken away twice", transfer->node);
+        slurm_origin_snapshot(runner, transfer)->nodes_seen_ms > again->accepted_ms) {
+        transfer_wait_for(transfer, "the drain of node %s was taken away twice", node->name);
         log_warn("drain_taken", FIELD_TEXT("transfer", transfer->id),
                  FIELD_TEXT("text", transfer->waiting));
         return STEP_UNDO;
@@ -166,9 +196,9 @@ static bool is_in_doubt(const struct transfer *transfer, const struct snapshot *
 
 enum verdict slurm_undo(struct runner *runner, struct transfer *transfer)
 {
-    const struct config_cluster *cluster = transfer->source->cluster;
-    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
-    const struct node *node = side_leaving_node(runner, transfer);
+    const struct config_cluster *cluster = slurm_place(runner, transfer).cluster;
+    const struct snapshot *snapshot = slurm_origin_snapshot(runner, transfer);
+    const struct node *node = slurm_leaving_node(runner, transfer);
 
     if (!slurm_is_read(runner, transfer, cluster, transfer->step_began_ms))
         return STEP_WAIT;
@@ -179,7 +209,7 @@ enum verdict slurm_undo(struct runner *runner, struct transfer *transfer)
         slurm_cluster_hurry(fleet_cluster(runner->fleet, cluster), loop_now(runner->world->loop));
         return STEP_WAIT;
     }
-    transfer_wait_for(transfer, "node %s to be as it was", transfer->node);
+    transfer_wait_for(transfer, "node %s to be as it was", node->name);
     if (slurm_is_drained_by(node, "ours") && side_is_marked(node, transfer)) {
         (void)slurm_ask_node(runner, transfer, &slurm_effect_undrain, node, node->uid);
         return STEP_WAIT;

@@ -55,15 +55,16 @@ static json_t *describe_stopped(const void *state)
 
 static bool are_ready(const struct runner *runner, const struct transfer *transfer, int *ret_count)
 {
-    return wishes_all_to_leave(side_origin_snapshot(runner, transfer), transfer->node, ret_count);
+    return wishes_all_to_leave(slurm_origin_snapshot(runner, transfer),
+                               slurm_place(runner, transfer).node, ret_count);
 }
 
 static struct wall_time wish(const struct runner *runner, const struct transfer *transfer,
                              char *ret_who, size_t size)
 {
     const struct pod *job = NULL;
-    struct wall_time until = wishes_to_stay(side_origin_snapshot(runner, transfer), transfer->node,
-                                            &job);
+    struct wall_time until = wishes_to_stay(slurm_origin_snapshot(runner, transfer),
+                                            slurm_place(runner, transfer).node, &job);
 
     if (job)
         text_print(ret_who, size, "job %.60s/%.80s", job->namespace, job->name);

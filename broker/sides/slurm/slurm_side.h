@@ -7,6 +7,7 @@
 #pragma once
 
 #include "broker/transfer/side.h"
+#include "broker/transfer/tenant.h"
 
 extern const struct side side_slurm;
 
@@ -29,6 +30,14 @@ bool slurm_is_lost(struct runner *runner, struct transfer *transfer);
 bool slurm_may_discard(const struct runner *runner, const struct transfer *transfer);
 bool slurm_is_idle(struct runner *runner, struct transfer *transfer, int64_t since_ms);
 bool slurm_discard(struct runner *runner, struct transfer *transfer);
+
+/* Where the node that leaves is in Slurm: the transfer's own cluster and node, or the tenant of a
+   node of another cluster. */
+struct tenant slurm_place(const struct runner *runner, const struct transfer *transfer);
+bool slurm_is_lodged(const struct runner *runner, const struct transfer *transfer);
+const struct snapshot *slurm_origin_snapshot(const struct runner *runner,
+                                             const struct transfer *transfer);
+const struct node *slurm_leaving_node(const struct runner *runner, const struct transfer *transfer);
 
 /* Whether a complete round that began at or after since_ms was read of the cluster; asks for one if
    not, and says that the transfer waits for it. */

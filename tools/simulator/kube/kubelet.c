@@ -8,6 +8,7 @@
 #include "tools/simulator/kube/kube_devices.h"
 #include "tools/simulator/kube/kube_gangs.h"
 #include "tools/simulator/model/model.h"
+#include "tools/simulator/model/slurm.h"
 
 enum { FINALIZER_MS = SECOND_MS, FINISHED_MS = 10 * SECOND_MS };
 
@@ -236,6 +237,7 @@ void sim_pod_remove(struct simulator *sim, struct kube_pod *pod)
     struct kube_node *node = pod->node;
 
     sim_pod_set_serving(sim, pod, false);
+    sim_slurm_pod_gone(pod);
     stop_waiting(pod);
     leave_node(pod);
     sim_trace(sim, "pod %s gone", pod->name);

@@ -270,6 +270,7 @@ void sim_machine_remove(struct simulator *sim, struct machine *machine)
     sim->machines_deleted++;
     sim_trace(sim, "machine %s stops", machine->name);
     sim_machine_changed(sim, machine, false);
+    sim_slurm_pods_die(machine->node);
     if (machine->node)
         sim_node_machine_dies(sim, machine->node);
     sim_slurm_machine_dies(sim, machine);

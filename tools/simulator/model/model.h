@@ -161,7 +161,8 @@ struct kube_pod {
     char node_name[SIM_NAME_SIZE];
     struct job *job;
     struct deployment *deployment;
-    json_t *written; /* as a client posted it; none of the three: a DaemonSet's */
+    struct ctld_node *slurm_node; /* its slurmd; NULL: it runs none */
+    json_t *written;              /* as a client posted it; none of the three: a DaemonSet's */
     enum pod_state state;
     bool is_ready;   /* as the API says */
     bool is_serving; /* as it is */

@@ -126,6 +126,8 @@ void referee_touch_pod(struct simulator *sim, const char *verb, const struct kub
         referee_report(sim, "I5", "%s of %s without a UID precondition", verb, object);
     if (!text_equal(verb, "mark_pod") && !pod->job && !pod->deployment && !pod->written)
         referee_report(sim, "I17", "%s of %s, which belongs to a DaemonSet", verb, object);
+    if (!text_equal(verb, "mark_pod"))
+        sim_slurm_judge_pod(sim, verb, pod);
 }
 
 static bool has_machine_of(const struct pool *pool, const char *node)
@@ -221,6 +223,8 @@ void referee_delete_instance(struct simulator *sim, const struct machine *machin
         return;
     }
     need_empty(sim, machine);
+    for (size_t i = 0; machine->node && i < machine->node->pods.count; i++)
+        sim_slurm_judge_pod(sim, "delete_instance", machine->node->pods.items[i]);
     need_knowledge(sim, machine);
 }
 

@@ -14,6 +14,8 @@
 #include <stdint.h>
 
 struct kube_cluster;
+struct kube_node;
+struct kube_pod;
 struct machine;
 struct pool;
 struct sim_call;
@@ -32,6 +34,15 @@ void sim_slurm_join(struct simulator *sim, struct machine *machine, bool is_new)
 void sim_slurm_machine_dies(struct simulator *sim, struct machine *machine);
 void sim_slurm_machine_gone(struct machine *machine);
 bool sim_slurm_machine_serves(const struct machine *machine);
+
+/* The slurmd of a pod: starts under this name; is gone with its pod, or dies with the machine of
+   the pods' node.  And for the referee: before a request about the pod, or the end of its machine.
+ */
+void sim_slurm_lodge(struct simulator *sim, struct ctld *slurm, struct kube_pod *pod,
+                     const char *name);
+void sim_slurm_pod_gone(struct kube_pod *pod);
+void sim_slurm_pods_die(const struct kube_node *node);
+void sim_slurm_judge_pod(struct simulator *sim, const char *verb, const struct kube_pod *pod);
 
 /* slurmrestd: the path from its item `at` on. */
 void sim_slurm_answer(struct sim_call *call, size_t at);

@@ -55,6 +55,8 @@ struct ctld_node {
     struct ctld *slurm;
     char name[SIM_NAME_SIZE];
     struct machine *machine; /* whose slurmd has this name; NULL: none */
+    struct kube_pod *pod;    /* whose slurmd has this name; NULL: none */
+    bool is_lodged;          /* it is, or was, a pod */
     enum ctld_base base;
     unsigned flags;
     bool is_alive; /* its slurmd answers */

@@ -160,7 +160,7 @@ static bool has_machine(const struct ctld *slurm, const char *nodes)
     for (size_t i = 0; map_next(slurm->nodes, &i, NULL, &value);) {
         const struct ctld_node *node = value;
 
-        if (node->machine && ctld_names_have(nodes, node->name))
+        if ((node->machine || node->is_lodged) && ctld_names_have(nodes, node->name))
             return true;
     }
     return false;
@@ -176,7 +176,8 @@ void sim_slurm_judge_end(struct simulator *sim, const struct ctld *slurm)
         if (node->kept[0] && (!(node->flags & CTLD_DRAIN) || !text_equal(node->reason, node->kept)))
             referee_report(sim, "S3", "node %s has lost the reason of a person: %s", node->name,
                            node->kept);
-        if (node->machine && node->flags & CTLD_DRAIN && text_starts_with(node->reason, OURS))
+        if ((node->machine || node->is_lodged) && node->flags & CTLD_DRAIN &&
+            text_starts_with(node->reason, OURS))
             referee_report(sim, "S5", "node %s still drains: %s", node->name, node->reason);
     }
     for (size_t i = 0; i < slurm->reservations.count; i++)

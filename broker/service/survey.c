@@ -121,19 +121,32 @@ static bool is_heard(const struct service *service, const struct config_pool *po
            fleet_pool(service->fleet, pool)->trouble.kind == ERROR_NONE;
 }
 
-/* The age of the pool's oldest fact: the list of machines, or the cluster's nodes or pods. */
-static json_t *age_of(const struct service *service, const struct config_pool *pool)
+/* The loop's time of the pool's oldest fact: the list of machines, or the cluster's nodes or pods.
+ */
+static int64_t seen_of(const struct service *service, const struct config_pool *pool)
 {
     const struct snapshot *snapshot = fleet_snapshot(service->fleet, pool->cluster);
     int64_t seen_ms = fleet_pool(service->fleet, pool)->began_ms;
 
-    if (!was_ever_seen(service, pool))
-        return json_null();
     if (snapshot->nodes_seen_ms < seen_ms)
         seen_ms = snapshot->nodes_seen_ms;
     if (snapshot->pods_seen_ms < seen_ms)
         seen_ms = snapshot->pods_seen_ms;
-    return json_integer((json_int_t)((loop_now(service->world->loop) - seen_ms) / SECOND_MS));
+    return seen_ms;
+}
+
+static json_t *describe_unknown(const struct service *service, const struct config_pool *pool,
+                                const char *why)
+{
+    const struct loop *loop = service->world->loop;
+    int64_t age_ms = loop_now(loop) - seen_of(service, pool);
+    bool is_seen = was_ever_seen(service, pool);
+
+    return json_make("{ss ss ss ss so so}", "pool", pool->name, "cluster", pool->cluster->name,
+                     "reservation", pool->reservation->name, "reason", why, "age_s",
+                     is_seen ? json_integer(age_ms / SECOND_MS) : json_null(), "seen",
+                     is_seen ? json_wall((struct wall_time){ loop_wall(loop).ms - age_ms })
+                             : json_null());
 }
 
 json_t *survey_unknown(const struct service *service, const struct config_reservation *reservation)
@@ -146,10 +159,7 @@ json_t *survey_unknown(const struct service *service, const struct config_reserv
 
         if ((reservation && pool->reservation != reservation) || survey_knows(service, pool, &why))
             continue;
-        json_array_append_new(rows,
-                              json_make("{ss ss ss ss so}", "pool", pool->name, "cluster",
-                                        pool->cluster->name, "reservation", pool->reservation->name,
-                                        "reason", why.text, "age_s", age_of(service, pool)));
+        json_array_append_new(rows, describe_unknown(service, pool, why.text));
     }
     return rows;
 }

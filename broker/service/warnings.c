@@ -44,21 +44,19 @@ static void add_unknown(const struct service *service, struct health *health)
     size_t i;
 
     json_array_foreach(unknown, i, row) {
-        char age[DURATION_TEXT_SIZE];
-        int64_t age_ms = json_int_or(row, "age_s", 0) * SECOND_MS;
+        const char *seen = json_text_or(row, "seen", NULL);
         const struct config_pool *pool = config_pool(service->config,
                                                      json_text_or(row, "pool", ""));
         struct condition condition = { .kind = CONDITION_POOL_STALE,
                                        .what = pool->name,
                                        .cluster = pool->cluster->name };
 
-        if (json_at(row, "age_s"))
-            condition.since.ms = loop_wall(service->world->loop).ms - age_ms;
-        duration_format(age_ms, age);
+        if (seen)
+            require(wall_parse(seen, false, &condition.since, NULL) == 0);
         health_add(health, &condition,
                    text_format("pool %s neither gives nor takes nodes, %s%s: %s", pool->name,
-                               json_at(row, "age_s") ? "last seen before " : "never seen",
-                               json_at(row, "age_s") ? age : "", json_text_or(row, "reason", "")));
+                               seen ? "last seen at " : "never seen", seen ?: "",
+                               json_text_or(row, "reason", "")));
     }
 }
 

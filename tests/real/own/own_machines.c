@@ -386,7 +386,7 @@ static void a_machine_goes_round(void **state)
 static void each_connection_may_be_killed(void **state)
 {
     static const int64_t moments_ms[] = { 1, 90, 400 };
-    struct sweep_part part = sweep_part(5);
+    struct sweep_part part = sweep_part(11);
     struct bench bench;
     int kills = 0;
 
@@ -419,12 +419,16 @@ static void steps_that_are_interrupted_are_resumed(void **state)
     static const char *const programs[] = { "kubeadm reset", "kubeadm join", "systemctl enable",
                                             "systemctl disable" };
     static const char *const whens[] = { "state/die", "state/die_after" };
+    struct sweep_part part = sweep_part(3);
     struct bench bench;
 
     (void)state;
     bench_open(&bench);
     for (size_t i = 0; i < COUNT_OF(programs); i++)
         for (size_t k = 0; k < COUNT_OF(whens); k++) {
+            if (!sweep_plays(&part))
+                continue;
+
             owned(chars) char *words = text_format("%s\n", programs[i]);
             owned(chars) char *path = test_folder_write(bench.folder, whens[k], words);
 

@@ -34,7 +34,8 @@ double occurrences_between(int servers, double passes, double fails, double p)
 static double need_near(const struct forecast_setup *setup, const struct segment_list *segments,
                         double scale, double guess)
 {
-    struct service_time service; /* its table of half a megabyte is not read here, nor cleared */
+    /* Its table of half a megabyte is not read here: releases would clear it each time. */
+    struct service_time service __attribute__((uninitialized));
     struct arrivals_setup arrivals = { setup->series, segments, &service, scale, 0 };
     struct target_limits limits = target_limits_of(setup->engine, &setup->target);
     struct estimate estimate;

@@ -9,6 +9,7 @@
 #include "broker/terminal/commands.h"
 #include "broker/terminal/forms.h"
 #include "broker/terminal/output.h"
+#include "broker/terminal/times.h"
 #include "broker/terminal/watch.h"
 
 #include <inttypes.h>
@@ -52,10 +53,12 @@ static int show_plugin(const json_t *status, const struct error *err)
                                                   json_text_or(worst, "advice", ""))
                                     : mem_copy_chars(status ? "no condition holds" : err->text);
 
-    for (char *at = told; *at != '\0'; at++) /* the rest of the line is for numbers */
+    owned(chars) char *line = times_local(told);
+
+    for (char *at = line; *at != '\0'; at++) /* the rest of the line is for numbers */
         if (*at == '|' || *at == '\n')
             *at = ' ';
-    printf("SLUICE %s - %s", words[code], told);
+    printf("SLUICE %s - %s", words[code], line);
     if (status)
         printf(" | conditions=%zu transfers=%" PRId64 ";;;0", json_array_size(conditions),
                json_int_or(status, "live_transfers", 0));

@@ -115,7 +115,7 @@ static void look_at_reclaim(const struct service *service, const struct survey *
 struct supply {
     int64_t present;
     int64_t incoming;
-    int64_t wanted; /* -1: nothing wants a number */
+    int64_t wanted; /* -1: nothing wants a number, or a pool was never seen: no number is known */
     struct wall_time due;
     bool is_due; /* some pool has, with incoming nodes, fewer than it wants by now */
 };
@@ -132,6 +132,8 @@ static struct supply supply_of(const struct service *service, const struct surve
 
         if (pool->config->cluster != cluster || wanted < 0)
             continue;
+        if (!survey_ever_saw(service, pool->config))
+            return (struct supply){ .wanted = -1 };
         supply.present += pool->present;
         supply.incoming += pool->incoming;
         supply.wanted = (supply.wanted < 0 ? 0 : supply.wanted) + wanted;

@@ -177,9 +177,8 @@ struct horizon survey_horizon(const struct service *service, const struct map *b
                               const struct config_cluster *cluster);
 
 /* How long capacity must last for a move of one wave to the cluster (NULL: to the slowest
-   production cluster) to pay off: the time that the move takes, and as much again.  A reclaim gives
-   no notice.
- */
+   production cluster) to pay off: the time that the move takes, and as much again.  A reclaim has
+   no notice. */
 int64_t survey_pays_off_ms(const struct service *service, const struct config_cluster *cluster,
                            bool is_reclaim);
 
@@ -187,6 +186,8 @@ int64_t survey_pays_off_ms(const struct service *service, const struct config_cl
    facts.  Otherwise a sentence that names the stale one. */
 bool survey_knows(const struct service *service, const struct config_pool *pool, struct error *err);
 
+/* Whether it was read since the start: before, no number of it is known. */
+bool survey_ever_saw(const struct service *service, const struct config_pool *pool);
 /* The pools that are not known, of one reservation or (NULL) of all: [{pool, cluster, reservation,
    reason, age_s}]; age_s is null when a part of it was never seen.  Plans leave them out. */
 json_t *survey_unknown(const struct service *service, const struct config_reservation *reservation)

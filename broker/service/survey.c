@@ -108,7 +108,7 @@ bool survey_knows(const struct service *service, const struct config_pool *pool,
     return fleet_is_fresh(service->fleet, pool, service->config->guard.fresh_ms, err);
 }
 
-static bool was_ever_seen(const struct service *service, const struct config_pool *pool)
+bool survey_ever_saw(const struct service *service, const struct config_pool *pool)
 {
     return fleet_snapshot(service->fleet, pool->cluster)->is_known &&
            fleet_pool(service->fleet, pool)->is_known;
@@ -140,7 +140,7 @@ static json_t *describe_unknown(const struct service *service, const struct conf
 {
     const struct loop *loop = service->world->loop;
     int64_t age_ms = loop_now(loop) - seen_of(service, pool);
-    bool is_seen = was_ever_seen(service, pool);
+    bool is_seen = survey_ever_saw(service, pool);
 
     return json_make("{ss ss ss ss so so}", "pool", pool->name, "cluster", pool->cluster->name,
                      "reservation", pool->reservation->name, "reason", why, "age_s",
@@ -174,7 +174,7 @@ int survey_allows_scheduled(const struct service *service,
     for (size_t i = 0; i < service->config->pool_count; i++) {
         const struct config_pool *pool = &service->config->pools[i];
 
-        if (pool->reservation == reservation && !was_ever_seen(service, pool))
+        if (pool->reservation == reservation && !survey_ever_saw(service, pool))
             return error_set(err, ERROR_DENIED,
                              "scheduled moves of reservation %s wait for pool %s, which was not "
                              "seen since the start",

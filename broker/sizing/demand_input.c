@@ -197,6 +197,11 @@ static void note_void(const struct demand *demand, const struct demand_options *
                  demand->facts.void_cells, demand_input_missing(demand, options));
     if (demand->facts.empty_queues > 0)
         add_note(notes, "queues without any count are left out: %zu", demand->facts.empty_queues);
+    if (demand->facts.idle_gaps > 0)
+        add_note(notes,
+                 "%zu of %zu gaps of %s change nothing: they name neither a queue nor this file in "
+                 "their column trace, or are outside of its time",
+                 demand->facts.idle_gaps, demand->facts.gaps, options->gaps);
 }
 
 json_t *demand_input_notes(const struct demand *demand, const struct demand_options *options)

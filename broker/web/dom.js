@@ -2,6 +2,8 @@
  *
  * Elements.  Texts of clusters are not trusted: they become text nodes, never markup. */
 
+import { local } from "/page/words.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 function fill(element, attributes, children) {
@@ -25,9 +27,11 @@ export function draw(tag, attributes, ...children) {
 
 export const find = (id) => document.getElementById(id);
 
-/* Writes only what has changed: a page that is looked at does not flicker, and updates are cheap. */
+/* Writes only what has changed: a page that is looked at does not flicker, and updates are cheap.
+ * Here is where the times within sentences are changed, all of them. */
 export function say(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  const shown = local(text);
+  if (element.textContent !== shown) element.textContent = shown;
 }
 
 export function mark(element, name) {

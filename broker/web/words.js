@@ -3,7 +3,7 @@
  * Times and numbers as the commands write them: one zone for all, the one of the windows. */
 
 let zone = "UTC";
-let clock, day, date, year;
+let clock, day, date, year, stamp, zoned;
 
 export function useZone(name) {
   try {
@@ -11,6 +11,8 @@ export function useZone(name) {
     day = new Intl.DateTimeFormat("en-GB", { timeZone: name, weekday: "short", hour: "2-digit", minute: "2-digit" });
     date = new Intl.DateTimeFormat("en-GB", { timeZone: name, weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
     year = new Intl.DateTimeFormat("en-GB", { timeZone: name, day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
+    stamp = new Intl.DateTimeFormat("sv-SE", { timeZone: name, dateStyle: "short", timeStyle: "medium" });
+    zoned = new Intl.DateTimeFormat("en-US", { timeZone: name, timeZoneName: "short" });
     zone = name;
   } catch {
     if (name !== "UTC") useZone("UTC"); /* a zone that this browser does not know */
@@ -33,6 +35,13 @@ export function when(time) {
   const days = Math.abs(ms - Date.now()) / DAY_MS;
   return (days < 6 ? day : days < 180 ? date : year).format(ms).replaceAll(",", "");
 }
+
+/* A sentence of the service with its times in UTC as those of the zone: "2026-11-17 07:12 EST". */
+export const local = (text) => String(text ?? "").replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z\b/g, (time) => {
+  const ms = Date.parse(time);
+  if (Number.isNaN(ms)) return time;
+  return `${stamp.format(ms).replace(/:00$/, "")} ${zoned.formatToParts(ms).find((part) => part.type === "timeZoneName").value}`;
+});
 
 /* "18m", "1h18m", "2d4h" of seconds; "-" for null. */
 export function span(seconds) {

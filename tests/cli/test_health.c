@@ -296,6 +296,31 @@ static void a_question_between_two_turns_is_not_logged(void **state)
     assert_int_equal(short_lines, 0);
 }
 
+/* A service that starts while a production cluster is out of reach knows no number of its nodes:
+   it tells the pool as never seen, and no node as missing. */
+static void nodes_that_were_never_seen_are_not_missing(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 47, "");
+    struct error err = { 0 };
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    rehearsal_kill(rehearsal);
+    simulator_cut_off(rehearsal->simulator, "prod-a");
+    assert_int_equal(rehearsal_start(rehearsal, &err), 0);
+    for (int i = 0; i < 2; i++, rehearsal_run(rehearsal, 3 * MINUTE_MS)) {
+        expect_condition(rehearsal, "pool_stale", "neither gives nor takes nodes, never seen");
+        expect_condition(rehearsal, "production_short", NULL);
+        expect_severity(rehearsal, "critical");
+    }
+    simulator_cut_off(rehearsal->simulator, NULL);
+    rehearsal_run(rehearsal, 10 * MINUTE_MS);
+    expect_severity(rehearsal, "ok");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +331,7 @@ int main(void)
         cmocka_unit_test(a_lead_time_that_drifts_is_told),
         cmocka_unit_test(a_move_that_goes_as_planned_is_not_late),
         cmocka_unit_test(a_question_between_two_turns_is_not_logged),
+        cmocka_unit_test(nodes_that_were_never_seen_are_not_missing),
     };
 
     mem_setup();

@@ -97,9 +97,9 @@ def picture_name(name):
     return name.replace(" ", "-")
 
 
-def on_terminal(text):
-    """The sentence as commands print it: its times in the zone of the schedules, here UTC."""
-    return re.sub(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:\d\d)Z",
+def for_people(text):
+    """The sentence as commands and the page show it: its times in the zone of the schedules, here UTC."""
+    return re.sub(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:\d\d)(?:\.\d+)?Z",
                   lambda time: f"{time[1]} {time[2]}{'' if time[3] == ':00' else time[3]} UTC", text)
 
 
@@ -133,21 +133,21 @@ def disagreements(world, terminal, page, name):
     holds("title of the page", shown["title"], shown["word"])
     same("the page is live", shown["link"], "live")
     same("conditions of the page", sorted(one["text"] for one in shown["conditions"]),
-         sorted(row["text"] for row in rows.values()))
+         sorted(for_people(row["text"]) for row in rows.values()))
     if worst:
         word = head.split("  ")[0]
-        holds("first line of the status", head, on_terminal(worst["text"]))
+        holds("first line of the status", head, for_people(worst["text"]))
         holds("status", printed, worst["advice"])
-        holds("--check=nagios", plugin.stdout, worst["text"])
+        holds("--check=nagios", plugin.stdout, for_people(worst["text"]))
         holds("--check=nagios", plugin.stdout, worst["advice"])
-        holds("headline of the page", shown["sentence"], worst["text"])
+        holds("headline of the page", shown["sentence"], for_people(worst["text"]))
         same("advice of the page", shown["advice"], worst["advice"])
         # Its sentences are wrapped.
         words = " ".join(" ".join(screen).split())
-        holds("terminal", words, f"{word.strip()} {on_terminal(worst['text'])}")
+        holds("terminal", words, f"{word.strip()} {for_people(worst['text'])}")
         holds("terminal", words, worst["advice"])
     for row in rows.values():
-        if not any(one["text"] == row["text"] and one["more"].startswith(row["advice"])
+        if not any(one["text"] == for_people(row["text"]) and one["more"].startswith(row["advice"])
                    for one in shown["conditions"]):
             wrong.append(f"page: no advice for {row['text']!r}")
     same("lines of the terminal", len([line for line in screen if len(line) > 80]), 0)

@@ -135,6 +135,14 @@ async function pieces() {
   check("a time beyond a week has a date, beyond half a year its year",
     /^\w{3} \d\d:\d\d$/.test(far[0]) && /^\w{3} \d\d:\d\d$/.test(far[1]) && /^\w{3} \d+ \w+ \d\d:\d\d$/.test(far[2])
     && /^\d+ \w+ \d{4} \d\d:\d\d$/.test(far[3]), far.join("; "));
+  const told = await page.evaluate(async () => {
+    const { local, useZone } = await import("/page/words.js");
+    const text = "promised by 2026-11-17T12:12:00Z, seen at 2026-07-17T12:12:05.25Z; node-2026-11-17T12:12:00Zx stays";
+    const zones = ["America/New_York", "UTC"].map((zone) => { useZone(zone); return local(text); });
+    return zones.join("\n");
+  });
+  check("times within sentences are those of the zone", told === ["promised by 2026-11-17 07:12 EST, seen at 2026-07-17 08:12:05 EDT; node-2026-11-17T12:12:00Zx stays",
+    "promised by 2026-11-17 12:12 UTC, seen at 2026-07-17 12:12:05 UTC; node-2026-11-17T12:12:00Zx stays"].join("\n"), told);
   const by = await page.evaluate(async () => {
     const { expectedBy } = await import("/page/transfers.js");
     const soon = new Date(Date.now() + 60000).toISOString();

@@ -394,7 +394,9 @@ static void silence_of_a_log_is_zero_and_a_gap_is_unknown(void **state)
     owned(test_folder) char *folder = test_folder_new();
     owned(chars) char *gaps = test_folder_write(
         folder, "gaps.csv",
-        "trace,gap_start,gap_end\nchat,2026-11-17T12:00:02Z,2026-11-17T12:00:03Z\n");
+        "trace,gap_start,gap_end\nchat,2026-11-17T12:00:02Z,2026-11-17T12:00:03Z\n"
+        "chart,2026-11-17T12:00:02Z,2026-11-17T12:00:03Z\n"
+        "chat,2026-11-18T12:00:02Z,2026-11-18T12:00:03Z\n");
     struct demand_options options = { .gaps = gaps };
     struct error err = { 0 };
     owned(demand) struct demand *demand = demand_parse(log, strlen(log), "in/busy.csv", &options,
@@ -408,6 +410,8 @@ static void silence_of_a_log_is_zero_and_a_gap_is_unknown(void **state)
 
     assert_string_equal(found->chars, "chat 1s " BEGIN ": 0 1 - 0 1 [5/6 5/6]; code 1s " BEGIN
                                       ": 1 0 0 0 0 [5/6]");
+    assert_int_equal(demand->facts.gaps, 3);
+    assert_int_equal(demand->facts.idle_gaps, 2);
 }
 
 int main(void)

@@ -61,6 +61,8 @@ struct demand_facts {
     bool has_means;      /* rows tell mean lengths of several requests each */
     size_t void_cells;   /* cells that should hold a count, and hold none: no rows */
     size_t empty_queues; /* left out, because none of their cells holds a count */
+    size_t gaps;         /* rows of the gaps file */
+    size_t idle_gaps;    /* of them: they touch no step of this file's queues */
 };
 
 struct demand {

@@ -58,16 +58,18 @@ static int read_time(const struct csv *csv, struct gap_column column, const stru
     return 0;
 }
 
-/* Every step that the gap touches. */
-static void mark(struct demand_series *series, const struct gap *gap)
+/* Every step that the gap touches; whether it touches one. */
+static bool mark(struct demand_series *series, const struct gap *gap)
 {
+    bool is_any = false;
     int64_t since = gap->start_ms - series->start.ms;
 
     for (size_t i = since > 0 ? (size_t)(since / series->step_ms) : 0;
-         i < series->count && demand_time(series, i).ms < gap->end_ms; i++)
+         i < series->count && demand_time(series, i).ms < gap->end_ms; i++, is_any = true)
         for (int class = 0; class < DEMAND_CLASSES; class ++)
             if (series->counts[class])
                 series->counts[class][i] = DEMAND_UNKNOWN;
+    return is_any;
 }
 
 int demand_gaps_read(struct demand *demand, const char *path, const struct time_zone *zone,
@@ -97,10 +99,15 @@ int demand_gaps_read(struct demand *demand, const char *path, const struct time_
             return -1;
         if (gap.end_ms <= gap.start_ms)
             return csv_error(&csv, csv.line, err, "the gap ends before it begins");
+
+        bool is_any = false;
+
         for (size_t i = 0; i < demand->count; i++)
             if (!gap.trace || text_equal(gap.trace, demand->series[i].queue) ||
                 strstr(slash ? slash + 1 : demand_source, gap.trace))
-                mark(&demand->series[i], &gap);
+                is_any |= mark(&demand->series[i], &gap);
+        demand->facts.gaps++;
+        demand->facts.idle_gaps += !is_any;
     }
     return more;
 }

@@ -51,6 +51,7 @@ struct cluster_kind {
     bool keeps_quotas;             /* it has quotas, which its side keeps */
     bool may_host;                 /* nodes of another cluster may run in it as pods */
     bool may_lodge;                /* its nodes may run as pods of another cluster */
+    const char *pools_need;        /* a setting that may be absent if it has no pools; NULL: none */
     struct cluster *(*open)(struct world *world, const struct cluster_settings *settings,
                             struct error *err);
     void (*close)(struct cluster *cluster);

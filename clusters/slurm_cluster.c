@@ -255,9 +255,11 @@ static const struct setting own_settings[] = {
       "folder with Slurm's commands on that machine; absent: as its shell finds them" },
     { "conf", SETTING_TEXT, IN(access.conf), "", 0, 0,
       "path of slurm.conf on that machine; absent: Slurm's own choice" },
-    { "machine", SETTING_TEXT, IN(machine), NULL, 0, 0,
+    { "machine", SETTING_TEXT, IN(machine), "", 0, 0,
       "provider ID of a node's machine, with members of the node: {name}, {address}, {hostname}, "
-      "{instance_id}, {extra}, {comment}; for example `gce://project/zone/{name}`" },
+      "{instance_id}, {extra}, {comment}; for example `gce://project/zone/{name}`; may be absent "
+      "if "
+      "no pool is of this cluster" },
     { "checkpoint_signal", SETTING_TEXT, IN(signal), "", 0, 0,
       "signal that asks a batch script for a checkpoint, if its job names none; a script without a "
       "trap for it ends, and its job fails; absent: none is sent" },
@@ -370,7 +372,7 @@ static int check_settings(const void *object, const char **ret_key, struct error
         return error_set(err, ERROR_INVALID, "expected a signal like USR1, found \"%.40s\"",
                          own->signal);
     *ret_key = "machine";
-    return slurm_machine_check(own->machine, err);
+    return own->machine ? slurm_machine_check(own->machine, err) : 0;
 }
 
 const struct cluster_kind cluster_slurm = {
@@ -381,6 +383,7 @@ const struct cluster_kind cluster_slurm = {
                   .size = sizeof(struct slurm_settings),
                   .check = check_settings },
     .may_lodge = true,
+    .pools_need = "machine",
     .open = open_slurm,
     .close = close_slurm,
     .watch = watch,

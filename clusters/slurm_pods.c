@@ -51,12 +51,13 @@ enum pod_slurm slurm_pod_kind(const struct pod *pod)
     return POD_SLURM_NONE;
 }
 
-/* Where each tool writes the name that Slurm knows the pod's slurmd by.  `label` NULL: the pod has
-   that name itself.
-     Slinky     slurm-operator gives slurmd the pod's hostname (GetSlurmNodeName()), and publishes
-   it as this label; the pod's own name may differ from it SUNK       a NodeSet makes one pod for
-   each node of Slurm, named as the node Soperator  its workers are pods of a StatefulSet, whose
-   hostname is their name (worker-0) */
+/* Where each tool writes the name that Slurm knows the pod's slurmd by.  `label` NULL: the pod's
+   own name is taken to be it. Slinky: slurm-operator gives slurmd the pod's hostname
+   (GetSlurmNodeName()), and publishes it as this label; the pod's own name may differ. SUNK: its
+   documents say that a NodeSet names each pod after the machine it is assigned to, so that Slurm's
+   list of nodes is consistent; no more is published. Soperator: its workers are pods of a
+   StatefulSet, whose hostname is their name (worker-0). A name that Slurm does not list is no node:
+   the pod stays, and the transfer says so. */
 static const struct {
     const char *label;
 } places[] = {

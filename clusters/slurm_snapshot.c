@@ -239,7 +239,7 @@ static void add_node(struct build *build, const struct slurm_node *from)
     owned(json) json_t *labels = labels_of(from);
     owned(json) json_t *notes = notes_of(build, from);
     owned(chars) char *uid = text_format("%s/%s", build->view->cluster, from->name);
-    owned(chars) char *machine = machine_of(from, build->view->machine);
+    owned(chars) char *machine = machine_of(from, build->view->machine ?: "");
     const unsigned ill = SLURM_NODE_DOWN | SLURM_NODE_SILENT | SLURM_NODE_OFF |
                          SLURM_NODE_CHANGING | SLURM_NODE_INVALID;
     owned(chars) char *trouble = text_format("%s%s%s%s", from->state_words,

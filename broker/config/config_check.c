@@ -234,6 +234,20 @@ const void *config_resolve(const struct config *config, enum config_table_id id,
     return NULL;
 }
 
+/* What the kind of the pool's cluster needs for pools alone. */
+static int check_pools_need(const struct config *config, size_t at, struct error *err)
+{
+    const struct config_cluster *cluster = config->pools[at].cluster;
+    const char *need = cluster->kind->pools_need;
+    size_t place = (size_t)(cluster - config->clusters);
+
+    if (!need || yaml_get(config_place(config, "clusters", place, ""), need))
+        return 0;
+    return yaml_error(err, config_place(config, "clusters", place, ""),
+                      "%s is required, as pool %s is of cluster %s", need, config->pools[at].name,
+                      cluster->name);
+}
+
 static int resolve_pool(const struct config *config, size_t at, struct config_pool *pool,
                         struct error *err)
 {
@@ -301,7 +315,8 @@ static int check_pools(struct config *config, struct error *err)
 {
     for (size_t i = 0; i < config->pool_count; i++)
         if (resolve_pool(config, i, &config->pools[i], err) < 0 ||
-            check_pool_differs(config, i, err) < 0 || check_floor(config, i, err) < 0)
+            check_pools_need(config, i, err) < 0 || check_pool_differs(config, i, err) < 0 ||
+            check_floor(config, i, err) < 0)
             return -1;
     return 0;
 }

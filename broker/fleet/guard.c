@@ -26,15 +26,20 @@ void guard_clear(struct guard *guard)
     array_clear(&guard->freezes);
 }
 
-const struct freeze *guard_freeze(const struct guard *guard, const char *cluster,
+static bool is_of(const struct freeze *freeze, const struct config_cluster *cluster)
+{
+    return freeze->cluster[0] == '\0' || text_equal(freeze->cluster, cluster->name) ||
+           (cluster->slurm && text_equal(freeze->cluster, cluster->slurm->name));
+}
+
+const struct freeze *guard_freeze(const struct guard *guard, const struct config_cluster *cluster,
                                   struct wall_time now)
 {
     for (size_t i = 0; i < guard->freezes.count; i++) {
         const struct freeze *freeze = &guard->freezes.items[i];
 
         require(freeze->cluster && freeze->node);
-        if (freeze->until.ms > now.ms && freeze->node[0] == '\0' &&
-            (freeze->cluster[0] == '\0' || text_equal(freeze->cluster, cluster)))
+        if (freeze->until.ms > now.ms && freeze->node[0] == '\0' && is_of(freeze, cluster))
             return freeze;
     }
     return NULL;
@@ -72,14 +77,15 @@ int guard_allows_end(const struct guard *guard, const char *whose, struct wall_t
 int guard_allows_effect(const struct guard *guard, const struct config_cluster *cluster,
                         bool is_emergency, struct error *err)
 {
-    const struct freeze *freeze = guard_freeze(guard, cluster->name,
+    const struct freeze *freeze = guard_freeze(guard, cluster,
                                                loop_wall(fleet_world(guard->fleet)->loop));
     char until[WALL_TEXT_SIZE];
 
     require(!freeze || freeze->reason);
     if (!freeze || is_emergency)
         return 0;
-    return error_set(err, ERROR_DENIED, "%s is frozen until %s: %s", cluster->name,
+    return error_set(err, ERROR_DENIED, "%s is frozen until %s: %s",
+                     freeze->cluster[0] != '\0' ? freeze->cluster : cluster->name,
                      wall_format(freeze->until, until), freeze->reason);
 }
 

@@ -63,8 +63,9 @@ int guard_allows_end(const struct guard *guard, const char *whose, struct wall_t
 int guard_allows_effect(const struct guard *guard, const struct config_cluster *cluster,
                         bool is_emergency, struct error *err) __attribute__((warn_unused_result));
 
-/* The freeze that holds for this cluster now, or NULL.  Freezes of single nodes do not count. */
-const struct freeze *guard_freeze(const struct guard *guard, const char *cluster,
+/* The freeze that holds for this cluster now, or NULL: its own, that of the Slurm cluster whose
+   nodes are its pods, or one of all clusters.  Freezes of single nodes do not count. */
+const struct freeze *guard_freeze(const struct guard *guard, const struct config_cluster *cluster,
                                   struct wall_time now);
 
 /* The freeze of this one node that holds now, or NULL. */

@@ -22,7 +22,7 @@ static const struct condition_row rows[] = {
         "`sluice transfers` shows what each waits for" },
     [CONDITION_CLUSTER_UNREACHABLE] = { "cluster_unreachable", SEVERITY_CRITICAL, "UNREACHABLE",
         "moves from and to the cluster",
-        "`sluice doctor` asks its API server what is wrong" },
+        "`sluice doctor` asks it what is wrong" },
     [CONDITION_POOL_STALE] = { "pool_stale", SEVERITY_CRITICAL, "STALE",
         "moves from and to the pool",
         "`sluice doctor` asks its cluster and its cloud what is wrong" },
@@ -103,7 +103,8 @@ static const struct condition_row rows[] = {
         "let one controller set the number" },
     [CONDITION_NODE_STRAY] = { "node_stray", SEVERITY_NOTE, "",
         "one node",
-        "take its taint and the annotations sluice.dev/* off by hand" },
+        "take its taint and the annotations sluice.dev/* off by hand; in Slurm: delete the reservation "
+        "sluice_*, and resume the node" },
     [CONDITION_NODE_UNTAINTED] = { "node_untainted", SEVERITY_NOTE, "",
         "pods on new nodes of the pool",
         "put the taint into the pool's node template" },

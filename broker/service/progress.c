@@ -149,7 +149,7 @@ static struct supply supply_of(const struct service *service, const struct surve
 static char *why_short(const struct service *service, const struct config_cluster *cluster,
                        const char **ret_advice)
 {
-    const struct freeze *freeze = guard_freeze(&service->guard, cluster->name,
+    const struct freeze *freeze = guard_freeze(&service->guard, cluster,
                                                loop_wall(service->world->loop));
     char until[WALL_TEXT_SIZE];
 

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
+#include "broker/transfer/tenant.h"
 
 enum { CHANGES_TOLD = 50 }; /* in the event of a reload */
 
@@ -60,6 +61,23 @@ static int check_freezes(const struct service *service, const struct config *nex
     return 0;
 }
 
+/* Its tenant is closed by the transfer, which lifts that again. */
+static int check_tenant(const struct service *service, const struct config *next,
+                        const struct transfer *transfer, struct error *err)
+{
+    const struct config_cluster *same = config_pool(next, transfer->source->name)->cluster;
+    struct tenant tenant;
+
+    if (!tenant_find(service->runner, transfer, &tenant) ||
+        (same->slurm && text_equal(same->slurm->name, tenant.cluster->name)))
+        return 0;
+    return error_set(
+        err, ERROR_DENIED,
+        "%s: cluster %s does not name %s any more (slurm), and transfer %s still needs "
+        "it for node %s: let that end, or put it back",
+        next->path, same->name, tenant.cluster->name, transfer->id, tenant.node);
+}
+
 static int check_uses(const struct service *service, const struct config *next, struct error *err)
 {
     struct wall_time now = loop_wall(service->world->loop);
@@ -67,7 +85,8 @@ static int check_uses(const struct service *service, const struct config *next, 
 
     for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));)
         if (check_pool(next, transfer->source, "transfer", transfer->id, err) < 0 ||
-            check_pool(next, transfer->target, "transfer", transfer->id, err) < 0)
+            check_pool(next, transfer->target, "transfer", transfer->id, err) < 0 ||
+            check_tenant(service, next, transfer, err) < 0)
             return -1;
     for (size_t i = 0; i < service->reclaims.count; i++) {
         const struct reclaim *reclaim = &service->reclaims.items[i];

@@ -182,7 +182,7 @@ static json_t *states_of(const struct service *service, const struct config_clus
     json_t *states = conditions_words(health, cluster->name);
     const char *calm = tally->outgoing > 0 ? "LEAVING" : tally->incoming > 0 ? "GROWING" : "OK";
 
-    if (guard_freeze(&service->guard, cluster->name, loop_wall(service->world->loop)))
+    if (guard_freeze(&service->guard, cluster, loop_wall(service->world->loop)))
         json_array_append_new(states, json_text("FROZEN"));
     if (json_array_size(states) == 0)
         json_array_append_new(states, json_text(calm));

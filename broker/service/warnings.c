@@ -148,8 +148,16 @@ static void add_hosts(const struct service *service, struct health *health)
     }
 }
 
+/* The mark stayed on a node that was the transfer's tenant: Slurm was silent until the transfer
+   ended. Its own node has gone with the machine. */
+static bool was_tenant_of(const struct transfer *transfer, const struct config_cluster *cluster)
+{
+    return transfer && transfer->state != TRANSFER_LIVE && transfer->source->cluster != cluster &&
+           transfer->target->cluster != cluster;
+}
+
 /* Nodes that carry the mark of a transfer that the journal does not know: another broker's, or of a
-   journal that was lost.  No service will restore them. */
+   journal that was lost; or of one that has ended.  No service will restore them. */
 static void add_strays(const struct service *service, const struct config_cluster *cluster,
                        struct health *health)
 {
@@ -160,12 +168,13 @@ static void add_strays(const struct service *service, const struct config_cluste
         const struct node *node = value;
         const char *id = node_annotation(node, SLUICE_NOTE_TRANSFER);
 
-        if (id && !runner_transfer(service->runner, id))
+        const struct transfer *transfer = id ? runner_transfer(service->runner, id) : NULL;
+
+        if (id && (!transfer || was_tenant_of(transfer, cluster)))
             add(health, CONDITION_NODE_STRAY, node->name, NULL,
-                text_format("node %s of %s is marked%s by transfer %s, which this journal does not "
-                            "know",
-                            node->name, cluster->name,
-                            node->is_unschedulable ? " and cordoned" : "", id));
+                text_format("node %s of %s is marked%s by transfer %s, which %s", node->name,
+                            cluster->name, node->is_unschedulable ? " and cordoned" : "", id,
+                            transfer ? "has ended" : "this journal does not know"));
     }
 }
 

@@ -15,8 +15,8 @@ const struct freeze *runner_freeze(const struct runner *runner, const struct tra
     if (transfer->is_emergency || transfer->is_undoing || transfer->step > STEP_RELEASE ||
         effect_may_have_happened(remove))
         return NULL;
-    freeze = guard_freeze(runner->guard, transfer->source->cluster->name, now);
-    return freeze ? freeze : guard_freeze(runner->guard, transfer->target->cluster->name, now);
+    freeze = guard_freeze(runner->guard, transfer->source->cluster, now);
+    return freeze ? freeze : guard_freeze(runner->guard, transfer->target->cluster, now);
 }
 
 struct wall_time runner_expected(const struct runner *runner, const struct transfer *transfer,

@@ -153,7 +153,7 @@ enum verdict step_hand_over(struct runner *runner, struct transfer *transfer)
         return STEP_WAIT;
     side_target(runner, transfer)->lacks(runner, transfer, missing);
     if (missing->length == 0)
-        return STEP_DONE;
+        return step_settle(runner, transfer);
     transfer_wait_for(transfer, "%s", missing->chars);
     return STEP_WAIT;
 }

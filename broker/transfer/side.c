@@ -249,6 +249,13 @@ enum verdict step_clear(struct runner *runner, struct transfer *transfer)
     return side_origin(runner, transfer)->clear(runner, transfer);
 }
 
+enum verdict step_settle(struct runner *runner, struct transfer *transfer)
+{
+    const struct side_origin *origin = side_origin(runner, transfer);
+
+    return origin->settle ? origin->settle(runner, transfer) : STEP_DONE;
+}
+
 enum verdict undo_node(struct runner *runner, struct transfer *transfer)
 {
     return side_origin(runner, transfer)->undo(runner, transfer);

@@ -41,6 +41,10 @@ struct side_origin {
     step_fn clear; /* after its machine is gone: what the cluster still has of the node */
     step_fn undo;  /* undoes announce and close; STEP_DONE: nothing is left of them */
 
+    /* The part of clear that need not be done before the next steps, and goes on during them if the
+       deadline of clear has passed; the transfer ends after it.  NULL: none. */
+    step_fn settle;
+
     /* By direct reads asked for at or after since_ms (loop time), right before the machine's
        removal: STEP_DONE, STEP_WAIT, STEP_UNDO (it is another node), or STEP_DRAIN_AGAIN. */
     enum verdict (*may_remove)(struct runner *runner, struct transfer *transfer, int64_t since_ms);

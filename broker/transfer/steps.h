@@ -76,6 +76,7 @@ enum { STEP_CLOSE_MS = 10 * MINUTE_MS };
 enum verdict step_drain(struct runner *runner, struct transfer *transfer);
 enum verdict step_force(struct runner *runner, struct transfer *transfer);
 enum verdict step_clear(struct runner *runner, struct transfer *transfer);
+enum verdict step_settle(struct runner *runner, struct transfer *transfer); /* after it */
 enum verdict undo_node(struct runner *runner, struct transfer *transfer);
 /* closing.c */
 enum verdict step_announce(struct runner *runner, struct transfer *transfer);

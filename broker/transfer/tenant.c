@@ -71,17 +71,18 @@ static const char *name_of_effects(const struct runner *runner, const struct tra
 bool tenant_find(const struct runner *runner, const struct transfer *transfer, struct tenant *ret)
 {
     const struct config_cluster *cluster = transfer->source->cluster->slurm;
-    const char *name = cluster ? name_of_effects(runner, transfer) : NULL;
+    const char *asked = cluster ? name_of_effects(runner, transfer) : NULL;
+    const char *name = asked;
     const struct pod *pod;
     int count;
 
-    if (cluster && !name) {
+    if (cluster && !asked) {
         pod = find_pod(side_origin_snapshot(runner, transfer), transfer->node, &count);
         name = pod && count == 1 ? pod_slurm_node(pod) : NULL;
     }
     if (!name || name[0] == '\0')
         return false;
-    *ret = (struct tenant){ cluster, name };
+    *ret = (struct tenant){ cluster, name, asked != NULL };
     return true;
 }
 

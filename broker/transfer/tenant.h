@@ -20,6 +20,7 @@ struct transfer;
 struct tenant {
     const struct config_cluster *cluster; /* of Slurm */
     const char *node;                     /* its name there */
+    bool is_asked;                        /* an effect of the transfer on it is in the journal */
 };
 
 /* Why the node cannot leave because of pods on it that run slurmd, a text of the program; NULL: it

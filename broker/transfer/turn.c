@@ -201,6 +201,13 @@ static void note_pause(const struct runner *runner, struct transfer *transfer)
         wait_also(transfer, trouble);
 }
 
+static enum verdict run(struct runner *runner, struct transfer *transfer, const struct step *step)
+{
+    if (transfer->step == STEP_ACQUIRE || transfer->step == STEP_JOIN)
+        (void)step_settle(runner, transfer); /* they do not wait for it */
+    return step->run(runner, transfer);
+}
+
 static enum verdict judge(struct runner *runner, struct transfer *transfer)
 {
     const struct step *step = &transfer_steps[transfer->step];
@@ -211,7 +218,7 @@ static enum verdict judge(struct runner *runner, struct transfer *transfer)
     else if (transfer->wants_undo && runner_can_undo(runner, transfer))
         verdict = STEP_UNDO;
     else
-        verdict = step->run(runner, transfer);
+        verdict = run(runner, transfer, step);
     if (verdict == STEP_UNDO && !runner_can_undo(runner, transfer)) {
         wait_also(transfer,
                   "its cloud may still delete the machine, so it cannot be given back yet");

@@ -9,6 +9,7 @@
 #include "base/input/json.h"
 #include "base/text.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static const struct {
@@ -98,11 +99,17 @@ int slurm_check_answer(int status, const json_t *body, struct error *err)
 
 int slurm_check_command(int status, const char *errors, struct error *err)
 {
+    char told[300];
+    size_t length = strlen(errors);
+
+    while (length > 0 && isspace((unsigned char)errors[length - 1])) /* the end of its last line */
+        length--;
+    text_print(told, sizeof told, "%.*s", (int)length, errors);
     if (status == 0)
         return 0;
     if (status == 127)
-        return error_set(err, ERROR_INVALID, "Slurm's commands are not on the PATH there: %.300s",
-                         errors);
-    return error_set(err, slurm_error_kind(errors), "it ended with status %d: %.300s", status,
-                     errors[0] != '\0' ? errors : "no words");
+        return error_set(err, ERROR_INVALID, "Slurm's commands are not on the PATH there: %s",
+                         told);
+    return error_set(err, slurm_error_kind(errors), "it ended with status %d: %s", status,
+                     told[0] != '\0' ? told : "no words");
 }

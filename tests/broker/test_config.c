@@ -25,7 +25,7 @@
 
 #define GOLDEN SLUICE_SOURCE "/tests/golden/config/"
 
-enum { BROKEN_SIZE = 10 << 20 };
+enum { BROKEN_SIZE = 10 << 20, TOGETHER = 3 /* edits of a case */ };
 
 static char folder[64];
 
@@ -176,216 +176,183 @@ static void each_key_alone(struct text *said, const struct text *good)
     }
 }
 
-static void keys_of_sources(struct text *said, const struct text *good)
-{
-    static const struct edit cases[][2] = {
-        { { "sources.metrics.kind", "graphite" } },
-        { { "sources.metrics.endpoint", NULL } },
-        { { "sources.metrics.endpoint", "metrics.example.com" } },
-        { { "sources.metrics.region", "us-east-1" } },
-        { { "sources.metrics.missing", "nothing" } },
-        { { "sources.aws.region", NULL } },
-        { { "sources.aws.token", "t" } },
-        { { "sources.aws.role", NULL } },
-        { { "sources.metrics.role", "r" } },
-        { { "sources.google.project", NULL } },
-        { { "sources.google.query", "up" } },
-        { { "sources.metrics.query", "up" } },
-        { { "sources.aws.region", "us east" } },
-        { { "sources", "{}" } },
-        { { "queues.chat-large.source", NULL } },
-        { { "queues.chat-large.source", "other" } },
-        { { "queues.chat-large.arrivals", "{}" } },
-        { { "queues.chat-large.arrivals_low", "b" } },
-        { { "queues.speech.arrivals_low", NULL } },
-    };
+static const struct edit keys_of_sources[][TOGETHER] = {
+    { { "sources.metrics.kind", "graphite" } },
+    { { "sources.metrics.endpoint", NULL } },
+    { { "sources.metrics.endpoint", "metrics.example.com" } },
+    { { "sources.metrics.region", "us-east-1" } },
+    { { "sources.metrics.missing", "nothing" } },
+    { { "sources.aws.region", NULL } },
+    { { "sources.aws.token", "t" } },
+    { { "sources.aws.role", NULL } },
+    { { "sources.metrics.role", "r" } },
+    { { "sources.google.project", NULL } },
+    { { "sources.google.query", "up" } },
+    { { "sources.metrics.query", "up" } },
+    { { "sources.aws.region", "us east" } },
+    { { "sources", "{}" } },
+    { { "queues.chat-large.source", NULL } },
+    { { "queues.chat-large.source", "other" } },
+    { { "queues.chat-large.arrivals", "{}" } },
+    { { "queues.chat-large.arrivals_low", "b" } },
+    { { "queues.speech.arrivals_low", NULL } },
+};
 
-    for (size_t i = 0; i < COUNT_OF(cases); i++)
-        expect_edit_refused(said, good, cases[i], COUNT_OF(cases[i]));
-}
+static const struct edit keys_of_services[][TOGETHER] = {
+    { { "queues.speech.service", "0s" } },
+    { { "queues.speech.service", NULL } },
+    { { "queues.speech.service_law", "pareto" } },
+    { { "queues.chat-large.service_law", "constant" } },
+    { { "queues.chat-large.service_law", "exponential" },
+      { "queues.chat-large.service_cv", "0.5" } },
+    { { "queues.speech.service_file", "times.csv" } },
+    { { "queues.speech.service_histogram", "x" } },
+    { { "queues.speech.service_max", "10s" } },
+};
 
-static void keys_of_services(struct text *said, const struct text *good)
-{
-    static const struct edit cases[][2] = {
-        { { "queues.speech.service", "0s" } },
-        { { "queues.speech.service", NULL } },
-        { { "queues.speech.service_law", "pareto" } },
-        { { "queues.chat-large.service_law", "constant" } },
-        { { "queues.chat-large.service_law", "exponential" },
-          { "queues.chat-large.service_cv", "0.5" } },
-        { { "queues.speech.service_file", "times.csv" } },
-        { { "queues.speech.service_histogram", "x" } },
-        { { "queues.speech.service_max", "10s" } },
-    };
+static const struct edit keys_of_engines[][TOGETHER] = {
+    { { "queues.answers.service", "6s" } },
+    { { "queues.answers.service_cv", "1" } },
+    { { "queues.answers.service_file", "times.csv" } },
+    { { "queues.answers.engine.slots", "4097" } },
+    { { "queues.answers.engine.iteration", "0s" },
+      { "queues.answers.engine.iteration_per_request", "0s" } },
+    { { "queues.answers.engine.tokens_out", "0.5" } },
+    { { "queues.answers.engine.tokens_out", NULL } },
+    { { "queues.answers.engine.tokens_law", "pareto" } },
+    { { "queues.answers.engine.tokens_law", "constant" },
+      { "queues.answers.engine.tokens_cv", "1" } },
+    { { "queues.answers.engine.tokens_law", "exponential" },
+      { "queues.answers.engine.tokens_cv", "0.5" } },
+    { { "queues.answers.engine.tokens_file", "tokens.csv" } },
+    { { "queues.answers.engine.tokens_in", NULL } },
+    { { "queues.answers.engine.tokens_in", NULL },
+      { "queues.answers.engine.prefill_per_token", NULL } },
+    { { "queues.answers.engine.router", "fastest" } },
+    { { "queues.answers.wait_target", "50ms" } },
+    { { "queues.answers.ttft_target", "50ms" } },
+    { { "queues.answers.itl_target", "20ms" } },
+    { { "queues.answers.engine.tokens_in", NULL },
+      { "queues.answers.engine.tokens_out", NULL },
+      { "queues.answers.wait_target", "20ms" } },
+    { { "queues.answers.engine.tokens_in", NULL },
+      { "queues.answers.engine.tokens_out", NULL },
+      { "queues.answers.ttft_target", "20ms" } },
+    { { "queues.answers.engine.tokens_in", NULL },
+      { "queues.answers.engine.tokens_out", NULL },
+      { "queues.answers.itl_target", "20ms" } },
+    { { "queues.answers.itl_target", NULL } },
+    { { "queues.answers.itl_percentile", "100" } },
+    { { "queues.titles.service", NULL } },
+    { { "queues.titles.itl_target", "20ms" } },
+    { { "queues.titles.engine", "{slots: 64, tokens_out: 200}" } },
+    { { "queues.speech.ttft_target", "20s" } },
+};
 
-    for (size_t i = 0; i < COUNT_OF(cases); i++)
-        expect_edit_refused(said, good, cases[i], COUNT_OF(cases[i]));
-}
+static const struct edit keys_of_the_calendar[][TOGETHER] = {
+    { { "holidays.2026-02-30", "sunday" } },
+    { { "holidays.christmas", "sunday" } },
+    { { "holidays.2026-12-26", "holiday" } },
+    { { "holidays.2026-12-26", "[sunday]" } },
+    { { "events.launch.multiplier", NULL } },
+    { { "events.launch.multiplier", "0" } },
+    { { "events.launch.multiplier", "1001" } },
+    { { "events.launch.to", "2026-12-01 09:00" } },
+    { { "events.launch.to", "tomorrow" } },
+    { { "events.launch.to", "2026-12-02T10:00:30Z" } },
+    { { "events.launch.queues", "[chat]" } },
+    { { "events.launch.queues", "[]" } },
+    { { "events.launch.queues", "chat-large" } },
+    { { "events.launch.days", "mon" } },
+    { { "events.Launch", "{from: 2026-12-05 09:00, to: 2026-12-05 10:00, multiplier: 2}" } },
+    { { "events.weekday-day", "{from: 2026-12-05 09:00, to: 2026-12-05 10:00, multiplier: 2}" } },
+    { { "events.other", "{from: 2026-12-03 17:59, to: 2026-12-05 10:00, multiplier: 2}" } },
+};
 
-static void keys_of_engines(struct text *said, const struct text *good)
-{
-    static const struct edit cases[][3] = {
-        { { "queues.answers.service", "6s" } },
-        { { "queues.answers.service_cv", "1" } },
-        { { "queues.answers.service_file", "times.csv" } },
-        { { "queues.answers.engine.slots", "4097" } },
-        { { "queues.answers.engine.iteration", "0s" },
-          { "queues.answers.engine.iteration_per_request", "0s" } },
-        { { "queues.answers.engine.tokens_out", "0.5" } },
-        { { "queues.answers.engine.tokens_out", NULL } },
-        { { "queues.answers.engine.tokens_law", "pareto" } },
-        { { "queues.answers.engine.tokens_law", "constant" },
-          { "queues.answers.engine.tokens_cv", "1" } },
-        { { "queues.answers.engine.tokens_law", "exponential" },
-          { "queues.answers.engine.tokens_cv", "0.5" } },
-        { { "queues.answers.engine.tokens_file", "tokens.csv" } },
-        { { "queues.answers.engine.tokens_in", NULL } },
-        { { "queues.answers.engine.tokens_in", NULL },
-          { "queues.answers.engine.prefill_per_token", NULL } },
-        { { "queues.answers.engine.router", "fastest" } },
-        { { "queues.answers.wait_target", "50ms" } },
-        { { "queues.answers.ttft_target", "50ms" } },
-        { { "queues.answers.itl_target", "20ms" } },
-        { { "queues.answers.engine.tokens_in", NULL },
-          { "queues.answers.engine.tokens_out", NULL },
-          { "queues.answers.wait_target", "20ms" } },
-        { { "queues.answers.engine.tokens_in", NULL },
-          { "queues.answers.engine.tokens_out", NULL },
-          { "queues.answers.ttft_target", "20ms" } },
-        { { "queues.answers.engine.tokens_in", NULL },
-          { "queues.answers.engine.tokens_out", NULL },
-          { "queues.answers.itl_target", "20ms" } },
-        { { "queues.answers.itl_target", NULL } },
-        { { "queues.answers.itl_percentile", "100" } },
-        { { "queues.titles.service", NULL } },
-        { { "queues.titles.itl_target", "20ms" } },
-        { { "queues.titles.engine", "{slots: 64, tokens_out: 200}" } },
-        { { "queues.speech.ttft_target", "20s" } },
-    };
+static const struct edit keys_of_what_is_in_clusters[][TOGETHER] = {
+    { { "quotas.shared.cluster", "research-x" } },
+    { { "quotas.shared.pool", "research" } },
+    { { "quotas.shared.pool", "prod-a-main" } },
+    { { "quotas.again", "{cluster: research-a, cluster_queue: research-shared, flavor: "
+                        "ephemeral}" } },
+    { { "workloads.chat-large-8x.kind", "statefulset" } },
+    { { "workloads.chat-large-8x.keeps", "pods" } },
+    { { "workloads.chat-large-8x.autoscaler", "web" } },
+    { { "join.stable", "12m" } },
+    { { "join.startup_taints", "a/b/c" } },
+    { { "join.daemons", "driver" } },
+    { { "join.daemons", "gpu/driver, kube-system/" } },
+};
 
-    for (size_t i = 0; i < COUNT_OF(cases); i++)
-        expect_edit_refused(said, good, cases[i], COUNT_OF(cases[i]));
-}
-
-static void keys_of_the_calendar(struct text *said, const struct text *good)
-{
-    static const struct edit cases[][1] = {
-        { { "holidays.2026-02-30", "sunday" } },
-        { { "holidays.christmas", "sunday" } },
-        { { "holidays.2026-12-26", "holiday" } },
-        { { "holidays.2026-12-26", "[sunday]" } },
-        { { "events.launch.multiplier", NULL } },
-        { { "events.launch.multiplier", "0" } },
-        { { "events.launch.multiplier", "1001" } },
-        { { "events.launch.to", "2026-12-01 09:00" } },
-        { { "events.launch.to", "tomorrow" } },
-        { { "events.launch.to", "2026-12-02T10:00:30Z" } },
-        { { "events.launch.queues", "[chat]" } },
-        { { "events.launch.queues", "[]" } },
-        { { "events.launch.queues", "chat-large" } },
-        { { "events.launch.days", "mon" } },
-        { { "events.Launch", "{from: 2026-12-05 09:00, to: 2026-12-05 10:00, multiplier: 2}" } },
-        { { "events.weekday-day",
-            "{from: 2026-12-05 09:00, to: 2026-12-05 10:00, multiplier: 2}" } },
-        { { "events.other", "{from: 2026-12-03 17:59, to: 2026-12-05 10:00, multiplier: 2}" } },
-    };
-
-    for (size_t i = 0; i < COUNT_OF(cases); i++)
-        expect_edit_refused(said, good, cases[i], COUNT_OF(cases[i]));
-}
-
-static void keys_of_what_is_in_clusters(struct text *said, const struct text *good)
-{
-    static const struct edit cases[][1] = {
-        { { "quotas.shared.cluster", "research-x" } },
-        { { "quotas.shared.pool", "research" } },
-        { { "quotas.shared.pool", "prod-a-main" } },
-        { { "quotas.again", "{cluster: research-a, cluster_queue: research-shared, flavor: "
-                            "ephemeral}" } },
-        { { "workloads.chat-large-8x.kind", "statefulset" } },
-        { { "workloads.chat-large-8x.keeps", "pods" } },
-        { { "workloads.chat-large-8x.autoscaler", "web" } },
-        { { "join.stable", "12m" } },
-        { { "join.startup_taints", "a/b/c" } },
-        { { "join.daemons", "driver" } },
-        { { "join.daemons", "gpu/driver, kube-system/" } },
-    };
-
-    for (size_t i = 0; i < COUNT_OF(cases); i++)
-        expect_edit_refused(said, good, cases[i], COUNT_OF(cases[i]));
-}
-
-static void keys_together(struct text *said, const struct text *good)
-{
-    static const struct edit cases[][2] = {
-        { { "clusters.prod-a.kind", "nomad" } },
-        { { "clusters.prod-a.role", "staging" } },
-        { { "clusters.prod-a.plugin", "aws" } },
-        { { "pools.prod-a-main.cluster", "prod-x" } },
-        { { "pools.prod-a-main.reservation", "third" } },
-        { { "pools.prod-a-main.provider", "other" } },
-        { { "workloads.chat-large-8x.queue", "chat" } },
-        { { "workloads.chat-large-8x.clusters.prod-x", "{}" } },
-        { { "workloads.chat-large-8x.clusters.research-a", "{}" } },
-        { { "clusters.prod-c", "{role: production, kubeconfig: c.yaml}" },
-          { "workloads.chat-large-8x.clusters.prod-c", "{}" } },
-        { { "workloads.chat-large-8x.clusters", "{}" } },
-        { { "workloads.chat-large-8x.gpus", "3" } },
-        { { "workloads.chat-large-8x.gpus", "16" } },
-        { { "pools.prod-b-main.group", "gke-prod-a-main" } },
-        { { "pools.prod-b-main.cluster", "prod-a" } },
-        { { "pools.research-b-second.machine_pool", "b" } },
-        { { "pools.research-b-second.machine_deployment", NULL } },
-        { { "providers.management.plugin", "aws" } },
-        { { "pools.prod-b-main.static_nodes", "57" } },
-        { { "pools.prod-a-main.node_max", "7" } },
-        { { "reservations.second.zone", "us-central1-c" } },
-        { { "ephemeral_label", "ephemeral" } },
-        { { "ephemeral_label", "=true" } },
-        { { "ephemeral_label", "a b=true" } },
-        { { "ephemeral_label", "a=b=c" } },
-        { { "poll", "3m" } },
-        { { "lead.prior_p95", "29m" } },
-        { { "lead", "{prior_p50: 2h}" } },
-        { { "workloads.chat-large-8x.headroom", "{rack: true}" } },
-        { { "workloads.chat-large-8x.headroom.zone", "most" } },
-        { { "queues.chat-large.percentile", "100" } },
-        { { "queues.chat-large.scale_up", "0" } },
-        { { "time_zone", "Mars/Olympus" } },
-        { { "time_zone", "../../etc/passwd" } },
-        { { "providers.google.kind", "mainframe" } },
-        { { "providers.google.endpoint", "ftp://example.com" } },
-        { { "providers.google.metadata", "metadata" } },
-        { { "clusters", "{}" } },
-        { { "pools", "{}" } },
-        { { "clusters.prod-a", "" } },
-        { { "clusters.prod/a", "{}" } },
-        { { "clusters.-prod", "{}" } },
-        { { "clusters.a12345678901234567890123456789012345678901234567890123456789012345", "{}" } },
-        { { "windows", "{}" } },
-        { { "windows.weekday-day", NULL } },
-        { { "windows.weekend-night", NULL } },
-        { { "windows.weekday-day",
-            "{days: mon-fri, from: \"08:00\", to: \"20:00\", within: weekday-peak}" } },
-        { { "windows.weekday-day", "{days: mon-fri, from: \"08:00\", to: \"21:00\"}" } },
-        { { "windows.weekday-peak",
-            "{days: mon-fri, from: \"07:00\", to: \"09:00\", within: weekday-day}" } },
-        { { "windows.weekday-day", "{days: mon-fri, from: 8, to: \"20:00\"}" } },
-        { { "windows.weekday-day", "{days: weekdays, from: \"08:00\", to: \"20:00\"}" } },
-        { { "windows.weekday-day", "{from: \"08:00\", to: \"20:00\"}" } },
-        { { "windows.weekday-day", "{days: mon, from: \"08:00\", till: \"20:00\"}" } },
-        { { "pools.prod-a-main.static_node", "1" } },
-        { { "queues.unserved", "{wait_target: 1s, service: 1s}" } },
-        { { "workloads.Chat", "{queue: chat-large, gpus: 8, clusters: {prod-a: {}}}" } },
-        { { "workloads.chat-large-8x.namespace", "Chat" } },
-        { { "socket",
-            "a/very/long/path/that/no/socket/can/have/because/the/kernel/keeps/only/one/hundred/"
-            "and/eight/characters/sluice.sock" } },
-    };
-
-    for (size_t i = 0; i < COUNT_OF(cases); i++)
-        expect_edit_refused(said, good, cases[i], COUNT_OF(cases[i]));
-}
+static const struct edit keys_together[][TOGETHER] = {
+    { { "clusters.prod-a.kind", "nomad" } },
+    { { "clusters.prod-a.role", "staging" } },
+    { { "clusters.prod-a.plugin", "aws" } },
+    { { "clusters.research-a.slurm", "lap" } },
+    { { "clusters.research-a.slurm", "research-a" } },
+    { { "clusters.lab.slurm", "lab" } },
+    { { "pools.research-b-second.cluster", "lab" }, { "clusters.lab.machine", NULL } },
+    { { "pools.prod-a-main.cluster", "prod-x" } },
+    { { "pools.prod-a-main.reservation", "third" } },
+    { { "pools.prod-a-main.provider", "other" } },
+    { { "workloads.chat-large-8x.queue", "chat" } },
+    { { "workloads.chat-large-8x.clusters.prod-x", "{}" } },
+    { { "workloads.chat-large-8x.clusters.research-a", "{}" } },
+    { { "clusters.prod-c", "{role: production, kubeconfig: c.yaml}" },
+      { "workloads.chat-large-8x.clusters.prod-c", "{}" } },
+    { { "workloads.chat-large-8x.clusters", "{}" } },
+    { { "workloads.chat-large-8x.gpus", "3" } },
+    { { "workloads.chat-large-8x.gpus", "16" } },
+    { { "pools.prod-b-main.group", "gke-prod-a-main" } },
+    { { "pools.prod-b-main.cluster", "prod-a" } },
+    { { "pools.research-b-second.machine_pool", "b" } },
+    { { "pools.research-b-second.machine_deployment", NULL } },
+    { { "providers.management.plugin", "aws" } },
+    { { "pools.prod-b-main.static_nodes", "57" } },
+    { { "pools.prod-a-main.node_max", "7" } },
+    { { "reservations.second.zone", "us-central1-c" } },
+    { { "ephemeral_label", "ephemeral" } },
+    { { "ephemeral_label", "=true" } },
+    { { "ephemeral_label", "a b=true" } },
+    { { "ephemeral_label", "a=b=c" } },
+    { { "poll", "3m" } },
+    { { "lead.prior_p95", "29m" } },
+    { { "lead", "{prior_p50: 2h}" } },
+    { { "workloads.chat-large-8x.headroom", "{rack: true}" } },
+    { { "workloads.chat-large-8x.headroom.zone", "most" } },
+    { { "queues.chat-large.percentile", "100" } },
+    { { "queues.chat-large.scale_up", "0" } },
+    { { "time_zone", "Mars/Olympus" } },
+    { { "time_zone", "../../etc/passwd" } },
+    { { "providers.google.kind", "mainframe" } },
+    { { "providers.google.endpoint", "ftp://example.com" } },
+    { { "providers.google.metadata", "metadata" } },
+    { { "clusters", "{}" } },
+    { { "pools", "{}" } },
+    { { "clusters.prod-a", "" } },
+    { { "clusters.prod/a", "{}" } },
+    { { "clusters.-prod", "{}" } },
+    { { "clusters.a12345678901234567890123456789012345678901234567890123456789012345", "{}" } },
+    { { "windows", "{}" } },
+    { { "windows.weekday-day", NULL } },
+    { { "windows.weekend-night", NULL } },
+    { { "windows.weekday-day",
+        "{days: mon-fri, from: \"08:00\", to: \"20:00\", within: weekday-peak}" } },
+    { { "windows.weekday-day", "{days: mon-fri, from: \"08:00\", to: \"21:00\"}" } },
+    { { "windows.weekday-peak",
+        "{days: mon-fri, from: \"07:00\", to: \"09:00\", within: weekday-day}" } },
+    { { "windows.weekday-day", "{days: mon-fri, from: 8, to: \"20:00\"}" } },
+    { { "windows.weekday-day", "{days: weekdays, from: \"08:00\", to: \"20:00\"}" } },
+    { { "windows.weekday-day", "{from: \"08:00\", to: \"20:00\"}" } },
+    { { "windows.weekday-day", "{days: mon, from: \"08:00\", till: \"20:00\"}" } },
+    { { "pools.prod-a-main.static_node", "1" } },
+    { { "queues.unserved", "{wait_target: 1s, service: 1s}" } },
+    { { "workloads.Chat", "{queue: chat-large, gpus: 8, clusters: {prod-a: {}}}" } },
+    { { "workloads.chat-large-8x.namespace", "Chat" } },
+    { { "socket",
+        "a/very/long/path/that/no/socket/can/have/because/the/kernel/keeps/only/one/hundred/"
+        "and/eight/characters/sluice.sock" } },
+};
 
 static void whole_files(struct text *said, const struct text *good)
 {
@@ -412,6 +379,13 @@ static void whole_files(struct text *said, const struct text *good)
     expect_refusal(said, "half of the good file", good->chars, good->length / 2);
 }
 
+static void refuse_each(struct text *said, const struct text *good,
+                        const struct edit (*cases)[TOGETHER], size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        expect_edit_refused(said, good, cases[i], TOGETHER);
+}
+
 static void every_mistake_is_answered_with_file_line_and_key(void **state)
 {
     owned(text) struct text *good = read_good();
@@ -419,12 +393,12 @@ static void every_mistake_is_answered_with_file_line_and_key(void **state)
 
     (void)state;
     each_key_alone(said, good);
-    keys_together(said, good);
-    keys_of_what_is_in_clusters(said, good);
-    keys_of_sources(said, good);
-    keys_of_services(said, good);
-    keys_of_engines(said, good);
-    keys_of_the_calendar(said, good);
+    refuse_each(said, good, keys_together, COUNT_OF(keys_together));
+    refuse_each(said, good, keys_of_what_is_in_clusters, COUNT_OF(keys_of_what_is_in_clusters));
+    refuse_each(said, good, keys_of_sources, COUNT_OF(keys_of_sources));
+    refuse_each(said, good, keys_of_services, COUNT_OF(keys_of_services));
+    refuse_each(said, good, keys_of_engines, COUNT_OF(keys_of_engines));
+    refuse_each(said, good, keys_of_the_calendar, COUNT_OF(keys_of_the_calendar));
     whole_files(said, good);
     expect_golden("errors.txt", said);
 }

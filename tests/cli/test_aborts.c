@@ -293,7 +293,9 @@ static void an_unreadable_freeze_of_a_node_holds(void **state)
     rehearsal_run(rehearsal, 3 * HOUR_MS);
     assert_true(is_back(rehearsal, node));
     assert_int_equal(frozen(rehearsal), 1);
-    assert_null(guard_freeze(&rehearsal->service->guard, "research-a", loop_wall(rehearsal->loop)));
+    assert_null(guard_freeze(&rehearsal->service->guard,
+                             config_cluster(rehearsal->config, "research-a"),
+                             loop_wall(rehearsal->loop)));
     resume(rehearsal, node, 1);
     assert_int_equal(frozen(rehearsal), 0);
     expect_rest(rehearsal, 7);
@@ -347,7 +349,8 @@ static void a_record_under_another_key_holds_its_own_node(void **state)
     (void)state;
     put_freeze(rehearsal, "node_freeze", "research-a/n1", "research-a", "");
     restart(rehearsal);
-    assert_null(guard_freeze(&rehearsal->service->guard, "research-a", now));
+    assert_null(guard_freeze(&rehearsal->service->guard,
+                             config_cluster(rehearsal->config, "research-a"), now));
     assert_non_null(guard_freeze_of_node(&rehearsal->service->guard, "research-a", "n1", now));
     resume(rehearsal, "n1", 1);
 }

@@ -278,7 +278,7 @@ static void a_frozen_node_does_not_move(void **state)
     freeze_node(&bench, "research-a", bench.node.name);
     expect(&bench, false, refusal);
     expect(&bench, true, refusal);
-    assert_null(guard_freeze(&bench.guard, "research-a", now));
+    assert_null(guard_freeze(&bench.guard, bench.source->cluster, now));
     bench.guard.freezes.items[2].until = now;
     expect(&bench, false, NULL);
 }

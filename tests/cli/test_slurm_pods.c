@@ -42,8 +42,7 @@ static char *config_of(void)
         "  research-slurm: {kind: slurm, role: research, rest: "
         "'http://127.0.0.1:1/slurm/research-slurm', rest_user: root, token: slurm.token, "
         "ssh_address: login-research-slurm, ssh_user: root, ssh_host_key: 'ssh-ed25519 "
-        "AAAAC3NzaC1lZDI1NTE5AAAAIHeY7hxwNvzLpEw5s4yQGf0Gm3sQh5eQxW6cCkqv0m1r', ssh_key: key, "
-        "machine: 'pod/{name}'}\n%s",
+        "AAAAC3NzaC1lZDI1NTE5AAAAIHeY7hxwNvzLpEw5s4yQGf0Gm3sQh5eQxW6cCkqv0m1r', ssh_key: key}\n%s",
         (int)(at_day - small_config), small_config, (int)(at_night - at_day - (int)strlen(day)),
         at_day + strlen(day), (int)(at_research - at_night - (int)strlen(night)),
         at_night + strlen(night), at_research + strlen(research));
@@ -143,6 +142,13 @@ static void run_there_and_back(struct rehearsal *rehearsal, const struct kind *k
     }
     if (!rehearsal->is_dead)
         rehearsal_run(rehearsal, 2 * MINUTE_MS);
+}
+
+static void run_to_its_end(struct rehearsal *rehearsal, const struct transfer *transfer)
+{
+    for (int i = 0; i < 60 && transfer->state == TRANSFER_LIVE; i++)
+        rehearsal_run(rehearsal, MINUTE_MS);
+    rehearsal_run(rehearsal, MINUTE_MS);
 }
 
 static void tell_transfers(const struct rehearsal *rehearsal)
@@ -252,13 +258,6 @@ static void a_node_goes_to_production_and_back_whatever_dies(void **state)
     }
 }
 
-static void run_to_its_end(struct rehearsal *rehearsal, const struct transfer *transfer)
-{
-    for (int i = 0; i < 60 && transfer->state == TRANSFER_LIVE; i++)
-        rehearsal_run(rehearsal, MINUTE_MS);
-    rehearsal_run(rehearsal, MINUTE_MS);
-}
-
 /* Slurm falls silent when the drain begins: the pod stays, whatever deadline passes, and the
    transfer says what it waits for.  It goes on when Slurm is back. */
 static void a_silent_slurm_keeps_the_pod(void **state)
@@ -281,6 +280,65 @@ static void a_silent_slurm_keeps_the_pod(void **state)
     rehearsal_run(rehearsal, 30 * MINUTE_MS);
     assert_int_equal(transfer->state, TRANSFER_DONE);
     assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
+/* Slurm falls silent when the machine has gone, for longer than the step takes: the transfer goes
+   on, and lifts its drain and its reservation when Slurm is back. */
+static void what_a_silent_slurm_kept_is_lifted_later(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin(&kinds[0], folder, 6);
+    const struct transfer *transfer = run_to(rehearsal, STEP_RELEASE);
+    owned(chars) char *name = tenant_name(rehearsal, transfer);
+    owned(chars) char *show = text_format("scontrol show node %s", name);
+    owned(chars) char *reserved = text_format("Nodes=%s ", name);
+
+    (void)state;
+    (void)run_to(rehearsal, STEP_CLEAR);
+    assert_true(is_shown(rehearsal, "scontrol show reservation", reserved));
+    simulator_slurm_restart(rehearsal->simulator, "research-slurm", 12 * MINUTE_MS);
+    (void)run_to(rehearsal, STEP_ACQUIRE);
+    run_to_its_end(rehearsal, transfer);
+    assert_int_equal(transfer->state, TRANSFER_DONE);
+    assert_false(is_shown(rehearsal, show, "DRAIN"));
+    assert_false(is_shown(rehearsal, "scontrol show reservation", reserved));
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
+/* A freeze of Slurm holds the nodes that host its pods. */
+static void a_freeze_of_slurm_holds_its_hosts(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin(&kinds[0], folder, 6);
+    const struct transfer *transfer = run_to(rehearsal, STEP_NOTICE);
+
+    (void)state;
+    freeze_for(rehearsal, "research-slurm", 12 * MINUTE_MS);
+    rehearsal_run(rehearsal, 10 * MINUTE_MS);
+    assert_int_equal(transfer->step, STEP_CORDON);
+    if (!strstr(transfer->waiting, "frozen until"))
+        fail_msg("%s", transfer->waiting);
+    run_to_its_end(rehearsal, transfer);
+    assert_int_equal(transfer->state, TRANSFER_DONE);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
+/* Without it the drain in Slurm would stay. */
+static void a_configuration_without_the_tenants_cluster_is_refused(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin(&kinds[0], folder, 6);
+    owned(chars) char *path = test_folder_write(folder, "next.yaml", small_config);
+    struct error err = { 0 };
+    owned(config) struct config *next = config_read(path, &err);
+
+    (void)state;
+    assert_non_null(next);
+    assert_int_equal(service_may_become(rehearsal->service, next, &err), 0);
+    assert_non_null(run_to(rehearsal, STEP_CORDON));
+    assert_int_equal(service_may_become(rehearsal->service, next, &err), -1);
+    if (!strstr(err.text, "cluster research-a does not name research-slurm any more"))
+        fail_msg("%s", err.text);
 }
 
 /* A person resumes the node in Slurm again and again while the pod leaves, so that jobs start: the
@@ -362,6 +420,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_silent_slurm_keeps_the_pod),
+        cmocka_unit_test(what_a_silent_slurm_kept_is_lifted_later),
+        cmocka_unit_test(a_freeze_of_slurm_holds_its_hosts),
+        cmocka_unit_test(a_configuration_without_the_tenants_cluster_is_refused),
         cmocka_unit_test(a_job_that_starts_at_the_last_moment_is_seen),
         cmocka_unit_test(a_persons_drain_keeps_its_reason),
         cmocka_unit_test(an_undo_gives_both_nodes_back),

@@ -460,9 +460,9 @@ static void a_live_transfer_is_left_to_a_person(void **state)
 
 static bool is_frozen(const struct scene *scene)
 {
-    const struct service *service = scene->rehearsal->service;
+    const struct rehearsal *at = scene->rehearsal;
 
-    return guard_freeze(&service->guard, "prod-a", loop_wall(service->world->loop)) != NULL;
+    return guard_freeze(&at->service->guard, &at->config->clusters[0], loop_wall(at->loop));
 }
 
 /* Until when it was is not known: it holds until a person ends it. */

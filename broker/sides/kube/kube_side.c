@@ -12,6 +12,7 @@
 #include "broker/sides/kube/kube_effects.h"
 #include "broker/sides/kube/kube_state.h"
 #include "broker/sides/kube/look.h"
+#include "broker/sides/kube/slurmd.h"
 #include "broker/sides/kube/suspend.h"
 #include "broker/transfer/pod_wishes.h"
 #include "broker/transfer/runner.h"
@@ -147,6 +148,7 @@ const struct side side_kube = {
         .force = kube_force,
         .clear = kube_clear,
         .undo = kube_undo,
+        .settle = slurmd_clear,
         .may_remove = kube_may_remove,
         .is_in_use = kube_is_in_use,
         .are_ready = are_ready,

@@ -89,12 +89,12 @@ bool slurmd_is_in_use(const struct runner *runner, const struct transfer *transf
     return tenant && tenant->is_in_use(runner, transfer, asked_ms);
 }
 
-/* Wherever its pod is now. */
+/* Wherever its pod is now.  Nothing of ours is left on a tenant that was asked for nothing. */
 enum verdict slurmd_clear(struct runner *runner, struct transfer *transfer)
 {
     struct tenant tenant;
 
-    return tenant_find(runner, transfer, &tenant)
+    return tenant_find(runner, transfer, &tenant) && tenant.is_asked
                ? side_of(runner, tenant.cluster)->origin.clear(runner, transfer)
                : STEP_DONE;
 }

@@ -318,10 +318,10 @@ const struct effect_kind slurm_effect_cancel = {
     EFFECT_ROW("slurm_cancel", STEP_FORCE, STEP_FORCE, true, JOB_IS_GONE, prepare_job, send),
     .is_overtaken = is_job_changed, .asks_to_leave = job_asks };
 const struct effect_kind slurm_effect_undrain = {
-    EFFECT_ROW("slurm_undrain", STEP_ANNOUNCE, STEP_CLEAR, false, EFFECT_GONE, prepare_undrain, send),
+    EFFECT_ROW("slurm_undrain", STEP_ANNOUNCE, STEP_HAND_OVER, false, EFFECT_GONE, prepare_undrain, send),
     .is_overtaken = is_drained_by_another, .goes_back = true };
 const struct effect_kind slurm_effect_unreserve = {
-    EFFECT_ROW("slurm_unreserve", STEP_ANNOUNCE, STEP_CLEAR, false, EFFECT_GONE, prepare_unreserve, send),
+    EFFECT_ROW("slurm_unreserve", STEP_ANNOUNCE, STEP_HAND_OVER, false, EFFECT_GONE, prepare_unreserve, send),
     .goes_back = true };
 const struct effect_kind slurm_effect_lift = {
     EFFECT_ROW("slurm_lift", STEP_CLEAR, STEP_CLEAR, false, EFFECT_GONE, prepare_unreserve, send) };

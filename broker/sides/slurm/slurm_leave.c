@@ -20,7 +20,7 @@ enum { AGAIN_SIZE = 80 };
 
 struct tenant slurm_place(const struct runner *runner, const struct transfer *transfer)
 {
-    struct tenant place = { transfer->source->cluster, transfer->node };
+    struct tenant place = { transfer->source->cluster, transfer->node, true };
 
     (void)tenant_find(runner, transfer, &place);
     return place;

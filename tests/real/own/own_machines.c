@@ -167,7 +167,8 @@ static void bench_open(struct bench *bench)
         (int)strcspn(host_key->chars, "\n"), host_key->chars);
 
     bench->machines = test_folder_write(bench->folder, "machines.yaml", list);
-    bench->kubeconfig = in(bench, "kubeconfig");
+    bench->kubeconfig = getenv("SSHD_KUBECONFIG") ? mem_copy_chars(getenv("SSHD_KUBECONFIG"))
+                                                  : in(bench, "kubeconfig");
     bench->key = in(bench, "user");
     bench->state = in(bench, "marker");
     bench->mover = in(bench, "bin/moved");
@@ -485,6 +486,21 @@ static void a_script_that_prints_garbage_has_not_joined(void **state)
     bench_close(&bench);
 }
 
+/* tests/real/kubeadm plays it with a real API server, and asks the rest itself. */
+static void a_real_kubeadm_takes_the_token(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    if (!getenv("SSHD_KUBECONFIG"))
+        skip();
+    bench_open(&bench);
+    list_until(&bench, &bench.kubeadm, INSTANCE_RUNNING);
+    leave(&bench, &bench.kubeadm);
+    join(&bench, &bench.kubeadm);
+    bench_close(&bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -493,6 +509,7 @@ int main(void)
         cmocka_unit_test(steps_that_are_interrupted_are_resumed),
         cmocka_unit_test(a_step_that_fails_is_told_without_its_secret),
         cmocka_unit_test(a_script_that_prints_garbage_has_not_joined),
+        cmocka_unit_test(a_real_kubeadm_takes_the_token),
     };
 
     mem_setup();

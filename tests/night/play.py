@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 import traceback
 import urllib.request
 
@@ -13,6 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from world import World, get, within  # pylint: disable=wrong-import-position
 
 PATIENCE_S = 60
+AGREEMENT_S = 30
 DEGRADED = ("critical", "warning")
 failures = []
 
@@ -164,11 +166,10 @@ def moment(faces, name, wanted, patience_s=PATIENCE_S, names=()):
         tell(f"{name}: what holds", False, f"{degraded(of_status(world))}, {of_alerts(world)}, not {wanted}")
         return
     tell(f"{name}: {', '.join(sorted(key[0] for key in wanted)) or 'nothing'} is wrong", True)
-    wrong = []
-    for _ in range(10): # the faces look one after the other, and the world moves meanwhile
-        wrong = disagreements(world, terminal, page, name)
-        if not wrong:
-            break
+    # The faces look one after the other, the world moves meanwhile, and a browser may be slow.
+    until = time.monotonic() + AGREEMENT_S
+    while (wrong := disagreements(world, terminal, page, name)) and time.monotonic() < until:
+        time.sleep(0.5)
     tell(f"{name}: status, terminal, exit codes, metrics, alerts and page agree", not wrong, "; ".join(wrong))
     head = world.sluice("status").stdout.splitlines()[1]
     print(f"   {head}", flush=True)

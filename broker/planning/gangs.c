@@ -140,16 +140,18 @@ static struct gang_share *share_of(struct node_work *work, size_t gang)
     return &work->shares.items[at];
 }
 
-static void add_pod(struct drafts *drafts, const struct pod *pod)
+/* snapshot: of the pod; node: the one that its work is lost with. */
+static void add_pod(struct drafts *drafts, const struct snapshot *snapshot, const struct pod *pod,
+                    const char *node)
 {
     struct draft *draft = draft_of(drafts, pod);
-    struct node_work *work = map_get(drafts->work, pod->node_name);
+    struct node_work *work = map_get(drafts->work, node);
     struct wall_time checkpoint = gang_time(&pod->gang, drafts->survey->config->victims.checkpoint);
     struct gang_share *share;
 
     if (!work) {
         work = mem_new(sizeof *work);
-        map_set(drafts->work, pod->node_name, work);
+        map_set(drafts->work, node, work);
     }
     share = share_of(work, draft->index);
     if (pod->deletion.ms > 0)
@@ -158,8 +160,7 @@ static void add_pod(struct drafts *drafts, const struct pod *pod)
     work->is_protected = work->is_protected || pod_is_protected(pod) || pod->is_unread ||
                          has_protected_priority(&drafts->survey->config->victims, pod);
     note_priority(draft, pod);
-    draft->parts += gang_share_add(share, gpus_of_pod(drafts->survey->snapshot, pod),
-                                   drafts->node_gpus);
+    draft->parts += gang_share_add(share, gpus_of_pod(snapshot, pod), drafts->node_gpus);
     if (pod->started.ms > 0 && (draft->started.ms == 0 || pod->started.ms < draft->started.ms))
         draft->started = pod->started;
     if (checkpoint.ms > draft->checkpoint.ms)
@@ -238,19 +239,40 @@ static void price_gangs(struct drafts *drafts)
     }
 }
 
+/* hosts: where each node of Slurm runs.  Parts of a job on other nodes count too, on no node. */
+static void add_jobs(struct drafts *drafts, const struct map *hosts)
+{
+    const struct snapshot *slurm = drafts->survey->slurm;
+    void *value;
+
+    for (size_t i = 0; slurm && map_next(slurm->pods, &i, NULL, &value);) {
+        const struct pod *part = value;
+
+        if (part->node_name[0] != '\0' && pod_must_leave(part))
+            add_pod(drafts, slurm, part, map_get(hosts, part->node_name) ?: "");
+    }
+}
+
 struct map *gangs_survey(const struct gang_survey *survey, struct gang_book *book)
 {
     struct drafts drafts = { .survey = survey, .book = book, .node_gpus = node_gpus_of(survey) };
+    owned(map) struct map *hosts = map_new(NULL); /* node of Slurm -> name of its pod's node */
     void *value;
 
     drafts.by_key = map_new(mem_free);
     drafts.work = map_new(work_free);
     for (size_t i = 0; map_next(survey->snapshot->pods, &i, NULL, &value);) {
         const struct pod *pod = value;
+        const char *slurm_node = survey->slurm && pod_slurm_tool(pod) ? pod_slurm_node(pod) : NULL;
 
-        if (pod->node_name[0] != '\0' && pod_must_leave(pod))
-            add_pod(&drafts, pod);
+        if (pod->node_name[0] == '\0' || !pod_must_leave(pod))
+            continue;
+        if (slurm_node)
+            map_set(hosts, slurm_node, (void *)(uintptr_t)pod->node_name);
+        else
+            add_pod(&drafts, survey->snapshot, pod, pod->node_name);
     }
+    add_jobs(&drafts, hosts);
     require(book->gangs.count >= map_count(drafts.by_key)); /* with those of other clusters */
     price_gangs(&drafts);
     map_free(drafts.by_key);

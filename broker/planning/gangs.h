@@ -44,6 +44,8 @@ struct gang_survey {
     const struct snapshot *snapshot;
     const struct losses *losses;
     struct wall_time now;
+    const struct snapshot *slurm; /* whose nodes are pods of this cluster: its jobs count in the
+                                     place of these pods; NULL: none */
 };
 
 /* Adds the cluster's gangs to the book; node name -> struct node_work. */

@@ -21,16 +21,13 @@ struct board {
     int64_t unnamed; /* departures of nodes that are not there yet */
 };
 
-/* What runs on the node, one entry a gang. */
-static json_t *jobs_on(const struct service *service, const struct config_pool *pool,
-                       const char *node)
+/* Adds what runs on the node, one entry a gang. */
+static void add_jobs(json_t *jobs, const struct snapshot *snapshot, const char *node,
+                     int64_t node_gpus)
 {
     owned(map) struct map *seen = map_new(NULL); /* borrowed: of `jobs` */
     owned(map) struct map *shares = map_new(mem_free);
-    int64_t node_gpus = pool->reservation->gpus_per_node;
-    json_t *jobs = json_array();
     size_t count = 0;
-    const struct snapshot *snapshot = fleet_snapshot(service->fleet, pool->cluster);
     const struct pod *const *pods = snapshot_pods_on(snapshot, node, &count);
 
     for (size_t i = 0; i < count; i++) {
@@ -53,6 +50,22 @@ static json_t *jobs_on(const struct service *service, const struct config_pool *
         (void)gang_share_add(share, gpus_of_pod(snapshot, pod), node_gpus);
         json_object_set_new(job, "gpus", json_integer(gang_share_gpus(share, node_gpus)));
     }
+}
+
+/* On the node, and on the node of Slurm that is a pod there. */
+static json_t *jobs_on(const struct service *service, const struct config_pool *pool,
+                       const char *node)
+{
+    const struct snapshot *snapshot = fleet_snapshot(service->fleet, pool->cluster);
+    const struct config_cluster *slurm = pool->cluster->slurm;
+    const struct pod *pod = slurm ? snapshot_slurm_pod(snapshot, node) : NULL;
+    const char *tenant = pod ? pod_slurm_node(pod) : NULL;
+    json_t *jobs = json_array();
+
+    add_jobs(jobs, snapshot, node, pool->reservation->gpus_per_node);
+    if (tenant)
+        add_jobs(jobs, fleet_snapshot(service->fleet, slurm), tenant,
+                 pool->reservation->gpus_per_node);
     return jobs;
 }
 

@@ -192,6 +192,7 @@ static struct map *survey_gangs(const struct service *service, const struct conf
         .snapshot = fleet_snapshot(service->fleet, cluster),
         .losses = &service->losses,
         .now = loop_wall(service->world->loop),
+        .slurm = cluster->slurm ? fleet_snapshot(service->fleet, cluster->slurm) : NULL,
     };
 
     return gangs_survey(&survey, book);

@@ -95,13 +95,18 @@ static void add_pod(struct scene *scene, const char *node, const char *job, cons
     add(scene, &(struct given){ node, job, start, saved, NULL, 4, NULL, 0, NULL });
 }
 
-static void survey(struct scene *scene)
+static void survey_with(struct scene *scene, const struct snapshot *slurm)
 {
     const struct gang_survey survey = {
-        &scene->config, &scene->cluster, &scene->snapshot, &scene->losses, scene->now,
+        &scene->config, &scene->cluster, &scene->snapshot, &scene->losses, scene->now, slurm,
     };
 
     scene->work = gangs_survey(&survey, &scene->book);
+}
+
+static void survey(struct scene *scene)
+{
+    survey_with(scene, NULL);
 }
 
 static const struct victim_gang *gang(const struct scene *scene, const char *name)
@@ -146,6 +151,35 @@ static void accelerators_that_cannot_be_read_are_a_whole_node(void **state)
     assert_int_equal(gang(&scene, "ml/sliced")->lost_gpu_s, 16 * 3600);
     assert_int_equal(gang(&scene, "ml/sliced")->price_gpu_s, 16 * 3600);
     assert_int_equal(gang(&scene, "ml/mixed")->gpus, 8);
+}
+
+/* The slurmd itself loses nothing; the part of a job on a node elsewhere is lost with it. */
+static void jobs_of_slurm_count_where_their_slurmd_runs(void **state)
+{
+    owned(scene) struct scene scene, slurm;
+    struct config_reservation reservation;
+    struct config_pool pool;
+    struct pod *slurmd;
+    const struct node_work *work;
+
+    (void)state;
+    scene_init(&scene);
+    scene_init(&slurm);
+    with_machines(&scene, &reservation, &pool);
+    add_pod(&scene, "n0", "slurmd", "02:00", "");
+    add_pod(&scene, "n1", "plain", "11:00", "");
+    slurmd = map_get(scene.snapshot.pods, "u-0");
+    slurmd->slurm = POD_SLURM_SUNK;
+    add_pod(&slurm, slurmd->name, "train", "11:00", "");
+    add_pod(&slurm, "a-node-without-a-pod", "train", "11:00", "");
+    survey_with(&scene, &slurm.snapshot);
+    work = map_get(scene.work, "n0");
+    assert_int_equal(scene.book.gangs.count, 2);
+    assert_int_equal(work->gangs.count, 1);
+    assert_ptr_equal(&scene.book.gangs.items[work->gangs.items[0]], gang(&scene, "ml/train"));
+    assert_int_equal(gang(&scene, "ml/train")->gpus, 8);
+    assert_int_equal(gang(&scene, "ml/train")->lost_gpu_s, 8 * 3600);
+    assert_int_equal(gang(&scene, "ml/plain")->lost_gpu_s, 4 * 3600);
 }
 
 /* Slices count as their share of a GPU, other makers' GPUs as GPUs. */
@@ -498,6 +532,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accelerators_that_cannot_be_read_are_a_whole_node),
+        cmocka_unit_test(jobs_of_slurm_count_where_their_slurmd_runs),
         cmocka_unit_test(slices_and_other_makers_gpus_are_counted),
         cmocka_unit_test(a_gang_is_priced_whole),
         cmocka_unit_test(a_checkpoint_saves_what_was_before_it),

@@ -305,6 +305,35 @@ static void what_a_silent_slurm_kept_is_lifted_later(void **state)
     assert_int_equal(rehearsal_violations(rehearsal), 0);
 }
 
+static bool has_job_of_slurm(const json_t *gangs)
+{
+    const json_t *gang;
+    bool has = false;
+    size_t i;
+
+    json_array_foreach(gangs, i, gang)
+        has |= text_equal(json_text_or(gang, "kind", ""), "Slurm job");
+    return has;
+}
+
+/* The board and the bill name the jobs of Slurm, not the pod that they run in. */
+static void the_board_and_the_bill_name_slurms_jobs(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin(&kinds[0], folder, 6);
+    owned(json) json_t *schedules = small_schedules(8, 6);
+    struct error err = { 0 };
+    owned(json) json_t *plan = service_plan(rehearsal->service, schedules, &err);
+    owned(json) json_t *board = NULL;
+
+    (void)state;
+    assert_non_null(plan);
+    assert_true(has_job_of_slurm(json_at(plan, "bill/gangs")));
+    assert_non_null(run_to(rehearsal, STEP_NOTICE));
+    board = service_departures(rehearsal->service, HOUR_MS);
+    assert_true(has_job_of_slurm(json_at(json_array_get(json_at(board, "departures"), 0), "jobs")));
+}
+
 /* A freeze of Slurm holds the nodes that host its pods. */
 static void a_freeze_of_slurm_holds_its_hosts(void **state)
 {
@@ -421,6 +450,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_silent_slurm_keeps_the_pod),
         cmocka_unit_test(what_a_silent_slurm_kept_is_lifted_later),
+        cmocka_unit_test(the_board_and_the_bill_name_slurms_jobs),
         cmocka_unit_test(a_freeze_of_slurm_holds_its_hosts),
         cmocka_unit_test(a_configuration_without_the_tenants_cluster_is_refused),
         cmocka_unit_test(a_job_that_starts_at_the_last_moment_is_seen),

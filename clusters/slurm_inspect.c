@@ -35,6 +35,7 @@ static const struct {
     { SLURM_SIGNAL_JOB, FINDING_DOUBTFUL, "jobs are not asked for a checkpoint" },
     { SLURM_REQUEUE_JOB, FINDING_WRONG, "jobs cannot be requeued" },
     { SLURM_CANCEL_JOB, FINDING_DOUBTFUL, "a job that cannot be requeued keeps its node" },
+    { SLURM_COMMENT_JOB, FINDING_DOUBTFUL, "jobs are not told that their node leaves" },
 };
 
 static void say(const struct slurm_inspection *inspection, enum finding_verdict verdict,

@@ -320,6 +320,8 @@ static json_t *job_notes(const struct build *build, const struct slurm_job *job,
         json_put(notes, SLURM_NOTE_SIGNAL, json_text(signal));
     if (!job->is_batch)
         (void)json_object_del(notes, SLURM_NOTE_SIGNAL); /* it would go to a step, or to nothing */
+    if (job->admin_comment && job->admin_comment[0] != '\0')
+        json_put(notes, SLURM_NOTE_ADMIN_COMMENT, json_text(job->admin_comment));
     json_put(notes, SLURM_NOTE_JOB, json_text(name));
     json_put(notes, SLURM_NOTE_RESTARTS, json_text(key));
     json_put(notes, SLURM_NOTE_NODES, json_text(count));

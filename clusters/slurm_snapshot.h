@@ -31,9 +31,10 @@
 #define SLURM_NOTE_DRAIN "slurm/drain"             /* "ours" or "other" */
 
 /* Annotations of a job's part. */
-#define SLURM_NOTE_JOB "slurm/job"      /* what commands call it: "12", "12_3" */
-#define SLURM_NOTE_RESTARTS "slurm/key" /* "12.1": the job and its restarts */
-#define SLURM_NOTE_NODES "slurm/nodes"  /* how many nodes it has */
+#define SLURM_NOTE_JOB "slurm/job"                     /* what commands call it: "12", "12_3" */
+#define SLURM_NOTE_RESTARTS "slurm/key"                /* "12.1": the job and its restarts */
+#define SLURM_NOTE_NODES "slurm/nodes"                 /* how many nodes it has */
+#define SLURM_NOTE_ADMIN_COMMENT "slurm/admin-comment" /* if there is one */
 #define SLURM_NOTE_SIGNAL "sluice.dev/checkpoint-signal"
 
 /* The owner of a job that Slurm can start again; one without it is lost when it ends. */

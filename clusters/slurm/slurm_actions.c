@@ -150,6 +150,16 @@ const struct slurm_action_row slurm_actions[SLURM_ACTION_COUNT] = {
                            "job/{job_id}",
                            "",
                            { { 0, "scancel {job}", SLURM_NOTHING } } },
+    [SLURM_COMMENT_JOB] = { "comment on a job",
+                            NULL,
+                            true,
+                            HTTP_POST,
+                            0,
+                            0,
+                            "",
+                            "",
+                            { { 0, "scontrol update JobId={job} AdminComment={comment}",
+                                SLURM_NOTHING } } },
 };
 
 const struct slurm_command *slurm_command_for(enum slurm_action action, int release)

@@ -31,6 +31,7 @@ enum slurm_action {
     SLURM_SIGNAL_JOB,
     SLURM_REQUEUE_JOB,
     SLURM_CANCEL_JOB,
+    SLURM_COMMENT_JOB,
     SLURM_ACTION_COUNT,
 };
 

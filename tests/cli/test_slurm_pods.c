@@ -236,6 +236,7 @@ static int64_t play(const struct kind *kind, int64_t at, bool is_after)
         run_there_and_back(rehearsal, kind);
     }
     expect_there_and_back(rehearsal);
+    assert_false(is_shown(rehearsal, "scontrol show job", "sluice: node"));
     assert_true(requeued(rehearsal) > 0);
     assert_true(at == 0 || rehearsal->kill_at == 0); /* it died */
     return rehearsal->commits - before;
@@ -430,17 +431,19 @@ static void an_undo_gives_both_nodes_back(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(steps); i++) {
         owned(test_folder) char *folder = test_folder_new();
-        owned(rehearsal) struct rehearsal *rehearsal = begin(&kinds[2], folder, 8);
+        owned(rehearsal) struct rehearsal *rehearsal = begin(&kinds[2], folder, 6);
         struct transfer *transfer = run_to(rehearsal, steps[i]);
         owned(chars) char *name = tenant_name(rehearsal, transfer);
         owned(chars) char *show = text_format("scontrol show node %s", name);
 
+        assert_true(is_shown(rehearsal, "scontrol show job", transfer->id)); /* they are told */
         runner_withdraw(rehearsal->service->runner, transfer, "a test");
         for (int s = 0; s < 600 && transfer->state == TRANSFER_LIVE; s++)
             rehearsal_run(rehearsal, SECOND_MS);
         assert_int_equal(transfer->state, TRANSFER_UNDONE);
         assert_false(people_node(rehearsal, "research-a", transfer->node)->is_unschedulable);
         assert_false(is_shown(rehearsal, show, "DRAIN"));
+        assert_false(is_shown(rehearsal, "scontrol show job", transfer->id));
         assert_int_equal(rehearsal_violations(rehearsal), 0);
     }
 }

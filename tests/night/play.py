@@ -167,9 +167,11 @@ def moment(faces, name, wanted, patience_s=PATIENCE_S, names=()):
         return
     tell(f"{name}: {', '.join(sorted(key[0] for key in wanted)) or 'nothing'} is wrong", True)
     # The faces look one after the other, the world moves meanwhile, and a browser may be slow.
-    until = time.monotonic() + AGREEMENT_S
-    while (wrong := disagreements(world, terminal, page, name)) and time.monotonic() < until:
+    begun = time.monotonic()
+    while (wrong := disagreements(world, terminal, page, name)) and time.monotonic() < begun + AGREEMENT_S:
         time.sleep(0.5)
+    if time.monotonic() > begun + 5:
+        print(f"   after {time.monotonic() - begun:.0f} s", flush=True)
     tell(f"{name}: status, terminal, exit codes, metrics, alerts and page agree", not wrong, "; ".join(wrong))
     head = world.sluice("status").stdout.splitlines()[1]
     print(f"   {head}", flush=True)

@@ -220,3 +220,28 @@ void a_script_is_read(struct stage *stage)
     assert_true(text_starts_with(stage->out->chars, "#!/bin/sh"));
     assert_int_equal(stage_run(stage, "scontrol write batch_script 9999 -"), 0);
 }
+
+static bool comment(struct stage *stage, const char *job, const char *words)
+{
+    const struct slurm_blanks blanks = { .job = job, .comment = words };
+
+    return stage_ask(stage, SLURM_COMMENT_JOB, &blanks);
+}
+
+void an_admin_comment_is_shown(struct stage *stage)
+{
+    static const char words[] = "sluice: node n1 leaves at 2026-11-17T12:00:00Z to pool p (t-1)";
+    owned(chars) char *job = running(stage, on_n1);
+
+    assert_string_equal(stage_job(stage, job).admin_comment ?: "", "");
+    if (!comment(stage, job, words))
+        fail_msg("%s", stage->err.text);
+    assert_string_equal(stage_job(stage, job).admin_comment ?: "", words);
+    assert_true(requeue(stage, job));
+    stage_await_job(stage, job, SLURM_JOB_PENDING);
+    assert_string_equal(stage_job(stage, job).admin_comment ?: "", words);
+    if (!comment(stage, job, ""))
+        fail_msg("%s", stage->err.text);
+    assert_string_equal(stage_job(stage, job).admin_comment ?: "", "");
+    assert_false(comment(stage, "999999", words));
+}

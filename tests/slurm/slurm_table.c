@@ -130,6 +130,11 @@ const struct slurm_case slurm_cases[] = {
       ON_BOTH, 0,
       "`squeue --json` of 22.05 then prints an empty list, an error beside it, and has exit status "
       "0" },
+    /* jobs */
+    { "S49",
+      "scontrol sets and clears a job's admin comment; a requeue keeps it; a job that is not there "
+      "is refused",
+      an_admin_comment_is_shown, ON_BOTH, 0, NULL },
 };
 
 const size_t slurm_case_count = COUNT_OF(slurm_cases);

@@ -28,6 +28,8 @@ static enum slurm_action action_of(const struct effect_kind *kind)
         { &slurm_effect_postpone, SLURM_MOVE_RESERVATION },
         { &slurm_effect_comment, SLURM_CHANGE_NODE },
         { &slurm_effect_uncomment, SLURM_CHANGE_NODE },
+        { &slurm_effect_tell, SLURM_COMMENT_JOB },
+        { &slurm_effect_untell, SLURM_COMMENT_JOB },
         { &slurm_effect_drain, SLURM_CHANGE_NODE },
         { &slurm_effect_signal, SLURM_SIGNAL_JOB },
         { &slurm_effect_requeue, SLURM_REQUEUE_JOB },
@@ -237,6 +239,22 @@ static void prepare_job(struct effect *effect, const struct effect_target *targe
         json_put(intent->patch, "signal", json_text(signal));
 }
 
+static void prepare_tell(struct effect *effect, const struct effect_target *target,
+                         struct intent *intent)
+{
+    owned(chars) char *words = slurm_words_for_job(effect->transfer, target->pod);
+
+    prepare_job(effect, target, intent);
+    json_put(intent->patch, "comment", json_text(words));
+}
+
+static void prepare_untell(struct effect *effect, const struct effect_target *target,
+                           struct intent *intent)
+{
+    prepare_job(effect, target, intent);
+    json_put(intent->patch, "comment", json_text(""));
+}
+
 /* ---- once more before it is sent ---- */
 
 static bool is_node_changed(const struct intent *intent, struct error *err)
@@ -302,6 +320,12 @@ const struct effect_kind slurm_effect_postpone = {
 const struct effect_kind slurm_effect_comment = {
     EFFECT_ROW("slurm_comment", STEP_ANNOUNCE, STEP_NOTICE, true, EFFECT_GONE, prepare_comment, send),
     .is_overtaken = is_node_changed };
+const struct effect_kind slurm_effect_tell = {
+    EFFECT_ROW("slurm_tell", STEP_ANNOUNCE, STEP_NOTICE, true, EFFECT_GONE, prepare_tell, send),
+    .is_overtaken = is_job_changed };
+const struct effect_kind slurm_effect_untell = {
+    EFFECT_ROW("slurm_untell", STEP_ANNOUNCE, STEP_HAND_OVER, false, EFFECT_GONE, prepare_untell, send),
+    .is_overtaken = is_job_changed, .goes_back = true };
 const struct effect_kind slurm_effect_uncomment = {
     EFFECT_ROW("slurm_uncomment", STEP_ANNOUNCE, STEP_CLEAR, false, EFFECT_GONE, prepare_uncomment, send),
     .is_overtaken = is_node_changed, .goes_back = true };
@@ -344,6 +368,8 @@ const struct effect_kind slurm_effect_discard = {
 const struct effect_kind *const slurm_effects[] = {
     &slurm_effect_comment,
     &slurm_effect_uncomment,
+    &slurm_effect_tell,
+    &slurm_effect_untell,
     &slurm_effect_reserve,
     &slurm_effect_postpone,
     &slurm_effect_drain,

@@ -13,6 +13,8 @@ extern const struct effect_kind slurm_effect_reserve;   /* a maintenance reserva
 extern const struct effect_kind slurm_effect_postpone;  /* the departure changed */
 extern const struct effect_kind slurm_effect_comment;   /* tells people of it; not waited for */
 extern const struct effect_kind slurm_effect_uncomment; /* on the way back */
+extern const struct effect_kind slurm_effect_tell;      /* tells a job of it; not waited for */
+extern const struct effect_kind slurm_effect_untell;    /* on the way back, and with its requeue */
 extern const struct effect_kind slurm_effect_drain;     /* nothing new starts there */
 extern const struct effect_kind slurm_effect_signal;    /* asks for a checkpoint */
 extern const struct effect_kind slurm_effect_requeue;   /* the job waits under its own ID */

@@ -87,6 +87,8 @@ static void ask_one(struct runner *runner, struct transfer *transfer, const stru
         return;
     if (wishes_to_leave(job))
         requests |= ASK_REQUEUE;
+    if (is_kept && requests & ASK_REQUEUE && slurm_is_told(job, transfer))
+        (void)ask_job(runner, transfer, &slurm_effect_untell, job);
     if (is_kept && requests & ASK_REQUEUE)
         (void)ask_job(runner, transfer, &slurm_effect_requeue, job);
     else if (!is_kept && requests & ASK_CANCEL)

@@ -116,6 +116,7 @@ void slurm_announce(struct runner *runner, struct transfer *transfer, const stru
     if (text_equal(node_annotation(node, SLURM_NOTE_COMMENT) ?: "", "") ||
         slurm_has_our_comment(node))
         (void)slurm_ask_node(runner, transfer, &slurm_effect_comment, node, key);
+    slurm_tell_jobs(runner, transfer);
     if (is_there) /* each departure is an effect of its own */
         (void)slurm_ask_node(runner, transfer, &slurm_effect_postpone, node, key);
     else
@@ -222,5 +223,5 @@ enum verdict slurm_undo(struct runner *runner, struct transfer *transfer)
         (void)slurm_ask_node(runner, transfer, &slurm_effect_uncomment, node, node->uid);
         return STEP_WAIT;
     }
-    return STEP_DONE;
+    return slurm_untell_jobs(runner, transfer) ? STEP_WAIT : STEP_DONE;
 }

@@ -58,3 +58,14 @@ size_t slurm_jobs_on(const struct snapshot *snapshot, const char *node);
 
 /* Whether it is drained by sluice, or by another. */
 bool slurm_is_drained_by(const struct node *node, const char *whom);
+
+/* slurm_tell.c: asks that the jobs on the node that leaves show its departure. */
+void slurm_tell_jobs(struct runner *runner, struct transfer *transfer);
+
+/* Asks that they do not any more; whether one does, or still may. */
+bool slurm_untell_jobs(struct runner *runner, struct transfer *transfer);
+
+/* Whether the job shows this transfer; and the words that it is to show, which the caller frees. */
+bool slurm_is_told(const struct pod *job, const struct transfer *transfer);
+char *slurm_words_for_job(const struct transfer *transfer, const struct pod *job)
+    __attribute__((returns_nonnull, warn_unused_result));

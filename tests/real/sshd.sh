@@ -72,6 +72,7 @@ await_sshd() {
 }
 
 stop_sshd() {
+    [ -n "${sshd_pid:-}" ] || return 0
     kill "$sshd_pid" 2>/dev/null || true
     wait "$sshd_pid" 2>/dev/null || true
 }

@@ -166,6 +166,17 @@ async function pieces() {
   check("the focus stays when rows go and change places", focus === "c c b d section", focus);
   await page.context().close();
 
+  const waiting = await openPage(browser, url, { prepare: (p) => p.route("**/v1/status", async (route) => {
+    const answer = await route.fetch(), status = await answer.json();
+    status.overrides.approvals = [{ id: "a-1a2b3c", act: "reclaim", cluster: "prod-a", nodes: 3, by: "ada", ends: status.at }];
+    await route.fulfill({ json: status });
+  }) });
+  const wait = await waiting.waitForSelector("text=A reclaim for prod-a (3 nodes, asked by ada) waits until", { timeout: 15000 }).catch(() => null);
+  const words = wait ? await wait.textContent() : "nothing";
+  check("a reclaim that waits for a second person says how to decide", words.endsWith("for a second person: sluice approve a-1a2b3c"), words);
+  await waiting.unrouteAll({ behavior: "ignoreErrors" });
+  await waiting.context().close();
+
   let names = ["alpha", "beta"], asked = 0, unknown = [];
   const prepare = async (p) => {
     await p.route("**/v1/day", async (route) => {

@@ -25,23 +25,53 @@ static bool is_over(const struct runner *runner, const struct transfer *transfer
     return runner_now(runner).ms >= notice_end(runner, transfer).ms;
 }
 
+/* Whether a node of the move keeps the others from leaving early; *ret_count: pods on it that have
+   agreed. */
+static bool is_blocker(const struct runner *runner, const struct transfer *transfer, int *ret_count)
+{
+    *ret_count = 0;
+    if (transfer->is_undoing || transfer->step > STEP_NOTICE)
+        return false;
+    return transfer->step < STEP_NOTICE || !notice_is_waived(runner, transfer, ret_count);
+}
+
+/* Whether the last look already says that this move does not leave early. */
+static bool is_known_unready(const struct runner *runner, const struct transfer *transfer)
+{
+    size_t at = runner->last_unready.at;
+    const struct transfer *last = at < runner->transfers.count ? runner->transfers.items[at] : NULL;
+    int count;
+
+    if (!last || !text_equal(last->move, transfer->move))
+        return false;
+    return runner->last_unready.idle_turn > 0
+               ? runner->last_unready.idle_turn == runner->turns
+               : last->state == TRANSFER_LIVE && is_blocker(runner, last, &count);
+}
+
 /* A move is cordoned as a whole.  It leaves early when each pod on its nodes has agreed, and there
    is at least one. */
-static bool move_is_ready(const struct runner *runner, const struct transfer *transfer)
+static bool move_is_ready(struct runner *runner, const struct transfer *transfer)
 {
     const struct transfer *other;
-    int ready = 0;
+    size_t at = 0;
+    int ready = 0, count;
 
-    for (size_t i = 0; (other = runner_next_of_move(runner, transfer->move, &i));) {
-        int count;
-
-        if (other->is_undoing || other->step > STEP_NOTICE)
-            continue;
-        if (other->step < STEP_NOTICE || !notice_is_waived(runner, other, &count))
+    if (is_known_unready(runner, transfer))
+        return false;
+    for (size_t i = 0; (other = runner_next_of_move(runner, transfer->move, &i)); ready += count) {
+        at = i - 1;
+        if (is_blocker(runner, other, &count)) {
+            runner->last_unready.at = at;
+            runner->last_unready.idle_turn = 0;
             return false;
-        ready += count;
+        }
     }
-    return ready > 0;
+    if (ready > 0)
+        return true;
+    runner->last_unready.at = at;
+    runner->last_unready.idle_turn = runner->turns; /* pods do not change within a turn */
+    return false;
 }
 
 /* Jobs admitted on a quota that is still too large would start on the remaining nodes.  A reclaim

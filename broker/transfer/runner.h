@@ -47,6 +47,11 @@ struct runner {
     struct timer *timer;
     size_t live_count; /* transfers, at the last turn */
     int64_t turned_ms; /* when that was; 0: there was none yet */
+    uint64_t turns;    /* so far */
+    struct {
+        size_t at;          /* in `transfers`: one of a move that did not leave early */
+        uint64_t idle_turn; /* in that turn no pod of the move has agreed; 0: that one kept it */
+    } last_unready;         /* so that a move of hundreds is not looked at by each of its nodes */
 
     /* NULL, or: whether the transfer's node may be cordoned, and drained when its move is cordoned;
        err says what it waits for.  A reclaim waits only a few seconds, and only for

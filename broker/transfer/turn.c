@@ -300,6 +300,7 @@ static void advance_all(struct runner *runner)
 {
     struct transfer *transfer;
 
+    runner->turns++;
     for (int pass = 0; pass < 2 && !runner->is_broken; pass++) {
         runner->live_count = 0;
         for (size_t i = 0; (transfer = runner_next_live(runner, &i));) {

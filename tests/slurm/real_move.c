@@ -307,7 +307,8 @@ static void await_serving(struct play *play, int nodes)
 
     while (real_server_serving(&play->server) != nodes) {
         if (loop_now(play->loop) > end_ms)
-            fail_msg("%d of %d nodes serve", real_server_serving(&play->server), nodes);
+            fail_msg("%s: %d of %d nodes serve", play->server.folder,
+                     real_server_serving(&play->server), nodes);
         (void)pass(play, SECOND_MS);
     }
 }
@@ -339,8 +340,13 @@ static void await_end(struct play *play)
     int64_t end_ms = loop_now(play->loop) + LONGEST_MS;
 
     while (!real_jobs_have_ended(play->jobs)) {
-        if (loop_now(play->loop) > end_ms)
+        if (loop_now(play->loop) > end_ms) {
+            owned(chars) char *nodes = real_server_run(&play->server, "scontrol -o show nodes");
+            owned(chars) char *shown = real_server_run(&play->server, "squeue --states=all");
+
+            fprintf(stderr, "%s%s", nodes, shown); /* more than fail_msg takes */
             fail_msg("the jobs do not end: %s", play->server.folder);
+        }
         (void)pass(play, SECOND_MS);
     }
 }

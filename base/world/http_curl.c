@@ -11,6 +11,9 @@
  * libcurl opens a connection for each request when it may.  Its cap on connections per host, and
  * the caps here, keep 2,000 requests from making 2,000 connections.  Streams (no timeout) do not
  * count against the caps: they are few, last forever, and would leave no room for other requests.
+ *
+ * Sockets that are ready queue up, and in each turn of the loop libcurl acts on them for a short
+ * time: a list of 10,000 nodes, read in one go, would make each timer late, and each person wait.
  */
 #include "base/map.h"
 #include "base/memory.h"
@@ -18,7 +21,21 @@
 
 #include <event2/event.h>
 
-enum { IN_FLIGHT = 256, IN_FLIGHT_PER_HOST = 64, WAITING_LIMIT = 16384 };
+enum {
+    IN_FLIGHT = 256,
+    IN_FLIGHT_PER_HOST = 64,
+    WAITING_LIMIT = 16384,
+    ACTING_MS = 5, /* of a turn of the loop are libcurl's */
+};
+
+/* A socket of libcurl's. */
+struct curl_socket {
+    TAILQ_ENTRY(curl_socket) links;
+    struct http_curl *client;
+    curl_socket_t fd;
+    struct event *event;
+    int ready; /* CURL_CSELECT_...; not 0: it is queued */
+};
 
 struct http_curl {
     struct http http;
@@ -28,6 +45,8 @@ struct http_curl {
     struct timer *send_waiting;
     struct timer *tell_finished;
     struct timer *curl_timeout;
+    struct timer *act; /* on the sockets that are ready */
+    TAILQ_HEAD(, curl_socket) ready;
     struct exchange_list waiting[HTTP_PRIORITY_COUNT];
     struct exchange_list in_flight;
     struct exchange_list finished;
@@ -170,34 +189,82 @@ static int on_timeout_wanted(CURLM *multi, long delay_ms, void *context)
     return 0;
 }
 
-static void on_socket_ready(evutil_socket_t fd, short what, void *context)
+static void unqueue(struct curl_socket *socket)
 {
-    int flags = ((what & EV_READ) ? CURL_CSELECT_IN : 0) |
-                ((what & EV_WRITE) ? CURL_CSELECT_OUT : 0);
-
-    act_on_socket(context, fd, flags);
+    if (socket->ready)
+        TAILQ_REMOVE(&socket->client->ready, socket, links);
+    socket->ready = 0;
 }
 
-static int on_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *context, void *socket)
+/* Those that stay in the queue are first in the next turn. */
+static void act_on_ready(void *context)
 {
     struct http_curl *client = context;
-    struct event *event = socket;
+    struct curl_socket *socket;
+
+    while ((socket = TAILQ_FIRST(&client->ready))) {
+        int ready = socket->ready;
+
+        unqueue(socket);
+        act_on_socket(client, socket->fd, ready); /* the socket may end with it */
+        if (loop_turn_ms(client->loop) >= ACTING_MS)
+            break;
+    }
+    if (!TAILQ_EMPTY(&client->ready))
+        timer_set(client->act, 0);
+}
+
+static void on_socket_ready(evutil_socket_t fd, short what, void *context)
+{
+    struct curl_socket *socket = context;
+
+    (void)fd;
+    if (!socket->ready)
+        TAILQ_INSERT_TAIL(&socket->client->ready, socket, links);
+    socket->ready |= ((what & EV_READ) ? CURL_CSELECT_IN : 0) |
+                     ((what & EV_WRITE) ? CURL_CSELECT_OUT : 0);
+    timer_set_sooner(socket->client->act, 0);
+}
+
+static struct curl_socket *curl_socket_new(struct http_curl *client, curl_socket_t fd)
+{
+    struct curl_socket *socket = mem_new(sizeof *socket);
+
+    socket->client = client;
+    socket->fd = fd;
+    curl_multi_assign(client->multi, fd, socket);
+    return socket;
+}
+
+static void curl_socket_free(struct curl_socket *socket)
+{
+    unqueue(socket);
+    event_free(socket->event);
+    mem_free(socket);
+}
+
+static int on_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *context, void *assigned)
+{
+    struct http_curl *client = context;
+    struct curl_socket *socket = assigned;
     short wanted = EV_PERSIST;
 
     (void)easy;
-    if (event)
-        event_free(event);
     if (what == CURL_POLL_REMOVE) {
-        curl_multi_assign(client->multi, fd, NULL);
+        if (socket)
+            curl_socket_free(socket);
         return 0;
     }
     if (what & CURL_POLL_IN)
         wanted |= EV_READ;
     if (what & CURL_POLL_OUT)
         wanted |= EV_WRITE;
-    event = event_new(loop_event_base(client->loop), fd, wanted, on_socket_ready, client);
-    require(event && event_add(event, NULL) == 0);
-    curl_multi_assign(client->multi, fd, event);
+    if (!socket)
+        socket = curl_socket_new(client, fd);
+    if (socket->event)
+        event_free(socket->event);
+    socket->event = event_new(loop_event_base(client->loop), fd, wanted, on_socket_ready, socket);
+    require(socket->event && event_add(socket->event, NULL) == 0);
     return 0;
 }
 
@@ -312,6 +379,7 @@ static void curl_free_client(struct http *http)
     timer_free(client->send_waiting);
     timer_free(client->tell_finished);
     timer_free(client->curl_timeout);
+    timer_free(client->act);
     map_free(client->host_counts);
     mem_free(client);
     curl_global_cleanup();
@@ -346,6 +414,7 @@ static void set_up_lists(struct http_curl *client)
     TAILQ_INIT(&client->in_flight);
     TAILQ_INIT(&client->finished);
     TAILQ_INIT(&client->telling);
+    TAILQ_INIT(&client->ready);
 }
 
 struct http *http_curl_new(struct loop *loop, const struct http_limits *limits, struct error *err)
@@ -368,6 +437,7 @@ struct http *http_curl_new(struct loop *loop, const struct http_limits *limits, 
     client->send_waiting = timer_new(loop, on_send_waiting, client);
     client->tell_finished = timer_new(loop, on_tell_finished, client);
     client->curl_timeout = timer_new(loop, on_curl_timeout, client);
+    client->act = timer_new(loop, act_on_ready, client);
     set_up_lists(client);
     if (set_up_multi(client) < 0) {
         curl_free_client(&client->http);

@@ -16,7 +16,13 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-enum { CONNECT_TIMEOUT_MS = 5000, ANSWER_LIMIT = 1 << 20 };
+enum {
+    CONNECT_TIMEOUT_MS = 5000,
+    ANSWER_LIMIT = 1 << 20,
+    /* libcurl's least.  It reads two hundred times so much before it returns, and a list in gzip is
+       twelve times as long as what is read. */
+    READ_SIZE = 1024,
+};
 
 /* A failing setopt is our mistake, a lack of memory, or a libcurl without the option. */
 #define set_option(easy, option, value)                                                            \
@@ -219,6 +225,7 @@ static void set_connection(CURL *easy, const struct http_request *request,
     set_option(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
     set_option(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
     set_option(easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
+    set_option(easy, CURLOPT_BUFFERSIZE, (long)READ_SIZE);
     set_option(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     set_option(easy, CURLOPT_TCP_KEEPIDLE, 30L);
     set_option(easy, CURLOPT_TCP_KEEPINTVL, 10L);

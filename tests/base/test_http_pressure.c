@@ -1,13 +1,15 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The HTTP server under pressure: more calls than one turn of the loop has time for, clients that
- * leave, and clients that vanish.
+ * HTTP under pressure: more calls, or longer answers, than one turn of the loop has time for;
+ * clients that leave, and clients that vanish.
  */
 #include "tests/base/http_fixture.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <signal.h>
+#include <sys/wait.h>
 
 static void answer_fine(void *context, struct http_call *call)
 {
@@ -82,6 +84,81 @@ static void calls_leave_time_for_timers(void **state)
     timer_free(between);
     for (int i = 0; i < BUSY_CALLS; i++)
         close(fds[i]);
+}
+
+enum { LONG_ANSWER = 1 << 21, CHUNK_US = 100, MOST_IN_A_TURN = 1 << 19 };
+
+static size_t read_in_turn, most_in_turn;
+
+static void end_turn(void *context)
+{
+    (void)context;
+    read_in_turn = 0;
+}
+
+static void read_slowly(void *context, const char *bytes, size_t size)
+{
+    fixture_chunk(context, bytes, size);
+    read_in_turn += size;
+    most_in_turn = read_in_turn > most_in_turn ? read_in_turn : most_in_turn;
+    timer_set(between, 0);
+    usleep(CHUNK_US); /* as what is parsed */
+}
+
+/* A server in a process of its own, for one request: it sends while the client is busy. */
+static pid_t begin_long_answer(int listener)
+{
+    static char bytes[LONG_ANSWER];
+    pid_t child = fork();
+    int fd;
+
+    if (child != 0)
+        return child;
+    fd = accept(listener, NULL, NULL);
+    memset(bytes, 'x', sizeof bytes);
+    if (recv(fd, bytes, 1, 0) == 1 &&
+        dprintf(fd, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", LONG_ANSWER) > 0)
+        for (ssize_t sent = 0, at = 0; sent >= 0 && at < LONG_ANSWER; at += sent)
+            sent = send(fd, bytes + at, (size_t)(LONG_ANSWER - at), MSG_NOSIGNAL);
+    shutdown(fd, SHUT_WR);
+    while (recv(fd, bytes, sizeof bytes, 0) > 0)
+        continue;
+    _exit(0);
+}
+
+/* However much of them is there, a turn reads a part only, and of each in its turn. */
+static void long_answers_leave_time_for_timers(void **state)
+{
+    struct http_fixture *fixture = *state;
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t size = sizeof address;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    struct http_request request = { .timeout_ms = MINUTE_MS, .on_chunk = read_slowly };
+    owned(chars) char *url = NULL;
+    pid_t servers[2];
+
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(listener, 2), 0);
+    getsockname(listener, (struct sockaddr *)&address, &size);
+    request.url = url = text_format("http://127.0.0.1:%d/", ntohs(address.sin_port));
+    between = timer_new(fixture->loop, end_turn, NULL);
+    for (size_t i = 0; i < COUNT_OF(servers); i++) {
+        servers[i] = begin_long_answer(listener);
+        http_send(fixture->http, &request, fixture_done, &fixture->results[i]);
+    }
+    fixture_await(fixture, 1);
+    for (size_t i = 0; i < COUNT_OF(servers);
+         i++) /* when the first ends, the other is not far behind */
+        assert_true(fixture->results[i].chunks->length > LONG_ANSWER / 2);
+    fixture_await(fixture, 2);
+    assert_in_range(most_in_turn, 1, MOST_IN_A_TURN);
+    timer_free(between);
+    close(listener);
+    for (size_t i = 0; i < COUNT_OF(servers); i++) {
+        kill(servers[i], SIGKILL);
+        assert_int_equal(waitpid(servers[i], NULL, 0), servers[i]);
+    }
 }
 
 static int leaver = -1;
@@ -266,6 +343,7 @@ int main(void)
         PRESSURE_TEST(connections_can_be_retired),
         PRESSURE_TEST(a_call_is_answered_before_its_connection_retires),
         PRESSURE_TEST(calls_leave_time_for_timers),
+        PRESSURE_TEST(long_answers_leave_time_for_timers),
         PRESSURE_TEST(a_client_may_leave_before_its_turn),
         PRESSURE_TEST(waiting_calls_end_with_their_server),
         PRESSURE_TEST(a_client_that_vanishes_is_noticed),

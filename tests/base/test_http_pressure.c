@@ -161,6 +161,37 @@ static void long_answers_leave_time_for_timers(void **state)
     }
 }
 
+enum { FEW_TURNS = 20 };
+
+static void send_long_answer(void *context, struct http_call *call)
+{
+    static char bytes[LONG_ANSWER / 2];
+
+    (void)context;
+    memset(bytes, 'x', sizeof bytes);
+    http_call_answer(
+        call, &(struct http_reply){ .status = 200, .body = bytes, .body_size = sizeof bytes });
+}
+
+/* Who reads as fast as we write has it after a few turns of a loop that may be busy. */
+static void a_long_answer_is_written_in_few_turns(void **state)
+{
+    struct http_fixture *fixture = *state;
+    int fd = fixture_connect_unix(fixture);
+    char bytes[4096];
+    ssize_t got, sum = 0;
+
+    fixture->handler = send_long_answer;
+    write_all(fd, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    for (int turn = 0; turn < FEW_TURNS; turn++) {
+        loop_run_until(fixture->loop, loop_now(fixture->loop));
+        while ((got = read_some(fd, bytes, sizeof bytes)) > 0)
+            sum += got;
+    }
+    assert_true(sum > LONG_ANSWER / 2);
+    close(fd);
+}
+
 static int leaver = -1;
 
 static void let_another_leave(void *context, struct http_call *call)
@@ -344,6 +375,7 @@ int main(void)
         PRESSURE_TEST(a_call_is_answered_before_its_connection_retires),
         PRESSURE_TEST(calls_leave_time_for_timers),
         PRESSURE_TEST(long_answers_leave_time_for_timers),
+        PRESSURE_TEST(a_long_answer_is_written_in_few_turns),
         PRESSURE_TEST(a_client_may_leave_before_its_turn),
         PRESSURE_TEST(waiting_calls_end_with_their_server),
         PRESSURE_TEST(a_client_that_vanishes_is_noticed),

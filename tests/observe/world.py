@@ -53,6 +53,16 @@ queues:
 workloads:
   chat-2x: {{queue: chat, namespace: serving, gpus: 2, clusters: {{prod-a: {{}}}}}}
 """
+# Research's jobs are Kueue's, and its quota follows the nodes.
+QUOTAS = """\
+quotas:
+  research-gpus: {cluster: research-a, cluster_queue: research, flavor: h100}
+"""
+CLUSTER_QUEUE = {
+    "apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ClusterQueue", "metadata": {"name": "research"},
+    "spec": {"namespaceSelector": {}, "resourceGroups": [{
+        "coveredResources": ["nvidia.com/gpu"],
+        "flavors": [{"name": "h100", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": "216"}]}]}]}}
 SETTINGS = {
     "drain": "{notice: 5s, deadline: 60s, settle: 1s}",
     "lead": "{prior_p50: 20s, prior_p95: 40s}",
@@ -213,7 +223,7 @@ class Door:
 
 
 class World:
-    def __init__(self, build, edge_s=None, world="", research=10, is_patient=False,
+    def __init__(self, build, edge_s=None, world="", research=10, is_patient=False, quotas="",
                  **settings):
         self.build = build
         self.folder = tempfile.mkdtemp(prefix="sluice-observe-")
@@ -223,6 +233,7 @@ class World:
         self.metrics, self.prometheus, self.alertmanager = (free_port() for _ in range(3))
         self.machines = 6 + research
         self.is_patient = is_patient
+        self.quotas = quotas
         self.settings = {**SETTINGS, "reserved": self.machines, **settings}
         # A window begins at the next minute that is at least so far away; or in half a day.
         now = datetime.datetime.now(datetime.timezone.utc)
@@ -251,7 +262,7 @@ class World:
     def write_config(self, port, **other):
         opposite = self.edge + datetime.timedelta(hours=12)
         text = CONFIG.format(port=port, metrics=self.metrics, edge=self.edge.strftime("%H:%M"),
-                             other=opposite.strftime("%H:%M"), **{**self.settings, **other})
+                             other=opposite.strftime("%H:%M"), **{**self.settings, **other}) + self.quotas
         # The commands have a copy, so that they still work when the service refuses its own.
         for name in ("sluice.yaml", "command.yaml"):
             self.write(name, text)
@@ -271,6 +282,8 @@ class World:
             r"listening on http://127\.0\.0\.1:(\d+)", self.read("simulator.log")))[1])
         self.simulator = port
         self.write_config(port)
+        if self.quotas:
+            self.create("research-a", "/apis/kueue.x-k8s.io/v1beta1/clusterqueues", CLUSTER_QUEUE)
         if door_to:
             self.door = Door(port)
             name = f"{door_to}.kubeconfig"
@@ -279,6 +292,15 @@ class World:
         within(START_S, "the first sight of all pools", lambda: self.status().get("unknown") == [])
         self.sluice("apply")
         self.watch()
+
+    def create(self, cluster, path, thing):
+        """As another client of the cluster."""
+        request = urllib.request.Request(f"http://127.0.0.1:{self.simulator}/clusters/{cluster}{path}",
+                                         json.dumps(thing).encode(), {
+                                             "Content-Type": "application/json",
+                                             "Authorization": f"Bearer admin-{cluster}"})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            assert answer.status == 201, answer.status
 
     def watch(self):
         """Prometheus and Alertmanager, with the rules and routes of tools/packaging and short times; in

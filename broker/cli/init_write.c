@@ -148,6 +148,32 @@ static char *gke_group_of(const char *node, const char *pool)
     return text_format("%.*s-grp", (int)(dash - node), node);
 }
 
+/* AKS makes the group of a cluster's machines, and calls it MC_GROUP_CLUSTER_REGION unless it is
+   told another name.  An underscore within a part hides where it ends. */
+static void add_managed_cluster(const json_t *row, struct text *out)
+{
+    const char *found = json_text_or(row, "resource_group", "");
+    const char *region = json_text_or(row, "region", "");
+    const char *group = found + 3;
+    size_t size = strlen(found) > 3 ? strcspn(group, "_") : 0;
+    const char *cluster = size > 0 && group[size] ? group + size + 1 : "";
+    size_t cluster_size = strcspn(cluster, "_");
+
+    if (strncasecmp(found, "MC_", 3) != 0 || cluster_size == 0 || !cluster[cluster_size] ||
+        strcasecmp(cluster + cluster_size + 1, region) != 0) {
+        text_add(out,
+                 "    # needed: resource group and name of the managed cluster\n"
+                 "    resource_group: REPLACE-RESOURCE-GROUP\n"
+                 "    managed_cluster: REPLACE-CLUSTER-OF-%s\n",
+                 json_text_or(row, "cluster", "-"));
+        return;
+    }
+    text_add(out, "    # needed: check both; read from the machines' resource group ");
+    add_quoted(out, found);
+    text_add(out, "\n    resource_group: \"%.*s\"\n    managed_cluster: \"%.*s\"\n", (int)size,
+             group, (int)cluster_size, cluster);
+}
+
 /* The group that the cloud told, or the best that is known and why it is no more. */
 static void add_group(const json_t *row, const char *what, const char *guess, struct text *out)
 {
@@ -184,11 +210,8 @@ static void add_place(const json_t *row, const char *name, struct text *out)
         guess = text_format("REPLACE-GROUP-OF-%s", name);
         add_group(row, what, guess, out);
     } else if (text_equal(cloud, "azure")) {
-        text_add(out,
-                 "    # needed: resource group and name of the managed cluster\n"
-                 "    resource_group: REPLACE-RESOURCE-GROUP\n"
-                 "    managed_cluster: REPLACE-CLUSTER-OF-%s\n    agent_pool: %s\n",
-                 json_text_or(row, "cluster", "-"), pool[0] ? pool : "REPLACE-POOL");
+        add_managed_cluster(row, out);
+        text_add(out, "    agent_pool: %s\n", pool[0] ? pool : "REPLACE-POOL");
     } else if (text_equal(cloud, "oci")) {
         text_add(out,
                  "    # needed: the OCID of the node pool of node %s\n"

@@ -121,14 +121,16 @@ static void a_mistake_writes_nothing(void **state)
 static void each_cloud_has_its_lines(void **state)
 {
     static const struct {
-        const char *cloud, *zone, *region, *pool, *node;
+        const char *cloud, *zone, *region, *pool, *node, *resource_group;
     } rows[] = {
-        { "gcp", "us-east5-a", "us-east5", "gpus", "gke-prod-gpus-1a2b3c4d-x9z8" },
-        { "gcp", "us-east5-a", "us-east5", "own", "my-node-1" },
-        { "aws", "us-east-1a", "us-east-1", "gpu-nodes", "ip-10-0-0-1.ec2.internal" },
-        { "azure", "eastus-1", "eastus", "gpunp", "aks-gpunp-1-vmss000000" },
-        { "oci", "AD-1", "us-ashburn-1", "", "10.0.10.7" },
-        { "capi", "rack-1", "home", "", "metal-1" },
+        { "gcp", "us-east5-a", "us-east5", "gpus", "gke-prod-gpus-1a2b3c4d-x9z8", "" },
+        { "gcp", "us-east5-a", "us-east5", "own", "my-node-1", "" },
+        { "aws", "us-east-1a", "us-east-1", "gpu-nodes", "ip-10-0-0-1.ec2.internal", "" },
+        { "azure", "eastus-1", "eastus", "gpunp", "aks-gpunp-1-vmss000000", "mc_ml_prod_1_eastus" },
+        { "azure", "eastus-2", "eastus", "gpunp2", "aks-gpunp2-2-vmss000000",
+          "MC_ml_prod-1_eastus" },
+        { "oci", "AD-1", "us-ashburn-1", "", "10.0.10.7", "" },
+        { "capi", "rack-1", "home", "", "metal-1", "" },
     };
     owned(json) json_t *clusters = json_make("[{ss ss ss ss}]", "cluster", "prod", "role",
                                              "production", "kubeconfig", "/a \"b\"/config",
@@ -142,11 +144,12 @@ static void each_cloud_has_its_lines(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         json_array_append_new(
-            groups, json_make("{ss ss ss ss ss ss ss ss sI sI sI}", "cluster", "prod", "machine",
-                              "gpu8", "region", rows[i].region, "zone", rows[i].zone, "cloud",
-                              rows[i].cloud, "node_pool", rows[i].pool, "project", "p", "node",
-                              rows[i].node, "gpus_per_node", (json_int_t)8, "nodes",
-                              (json_int_t)(4 + (json_int_t)i), "movable_nodes", (json_int_t)1));
+            groups,
+            json_make("{ss ss ss ss ss ss ss ss ss sI sI sI}", "cluster", "prod", "machine", "gpu8",
+                      "region", rows[i].region, "zone", rows[i].zone, "cloud", rows[i].cloud,
+                      "node_pool", rows[i].pool, "project", "p", "node", rows[i].node,
+                      "resource_group", rows[i].resource_group, "gpus_per_node", (json_int_t)8,
+                      "nodes", (json_int_t)(4 + (json_int_t)i), "movable_nodes", (json_int_t)1));
     init_ask_nothing(groups);
     json_object_set_new(json_array_get(groups, 2), "group", json_text("eks-gpu-nodes-1a2b"));
     accounts = init_accounts(groups, NULL, &err);

@@ -43,14 +43,21 @@ static bool is_loopback(const char *host)
     return strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0;
 }
 
+/* Beside the link, Azure answers its machines at an address that looks public (168.63.129.16). */
 static bool is_link_v4(uint32_t address)
 {
-    return address >> 16 == (169u << 8 | 254u);
+    return address >> 16 == (169u << 8 | 254u) || address == 0xa83f8110;
+}
+
+static uint32_t v4_within(const uint8_t bytes[4])
+{
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
 bool http_is_link_address(const struct sockaddr *address)
 {
     static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+    static const uint8_t nat64[12] = { 0x00, 0x64, 0xff, 0x9b }; /* RFC 6052 */
     static const uint8_t aws[4] = { 0xfd, 0x00, 0x0e, 0xc2 };
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
@@ -63,8 +70,8 @@ bool http_is_link_address(const struct sockaddr *address)
     if (address->sa_family != AF_INET6)
         return false;
     memcpy(&v6, address, sizeof v6);
-    if (memcmp(bytes, mapped, sizeof mapped) == 0)
-        return is_link_v4((uint32_t)bytes[12] << 24 | (uint32_t)bytes[13] << 16);
+    if (memcmp(bytes, mapped, sizeof mapped) == 0 || memcmp(bytes, nat64, sizeof nat64) == 0)
+        return is_link_v4(v4_within(bytes + 12));
     return (bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80) || memcmp(bytes, aws, sizeof aws) == 0;
 }
 

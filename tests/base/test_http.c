@@ -277,6 +277,8 @@ static void no_receiver_is_a_metadata_server(void **state)
         { "https://169.254.169.254/latest", "where clouds answer", true },
         { "https://0xa9fea9fe/", "where clouds answer", true },
         { "https://[::ffff:169.254.169.254]/", "where clouds answer", true },
+        { "https://[64:ff9b::a9fe:a9fe]/", "where clouds answer", true },
+        { "https://168.63.129.16/", "where clouds answer", true },
         { "https://[fe80::1]/", "where clouds answer", true },
         { "https://[fd00:ec2::254]/", "where clouds answer", true },
         { "https://metadata.google.internal/", "where clouds answer", false },

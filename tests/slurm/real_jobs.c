@@ -181,7 +181,8 @@ bool real_jobs_have_ended(const struct real_jobs *jobs)
     json_t *job;
 
     json_array_foreach(list, i, job)
-        ended += text_equal(state_of(job), "COMPLETED") || text_equal(state_of(job), "CANCELLED");
+        ended += text_equal(state_of(job), "COMPLETED") || text_equal(state_of(job), "CANCELLED") ||
+                 text_equal(state_of(job), "PREEMPTED");
     return ended == jobs->records;
 }
 

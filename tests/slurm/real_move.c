@@ -40,6 +40,7 @@ enum {
     LOOK_MS = 100,
     LONGEST_MS = 15 * MINUTE_MS, /* what takes longer on a busy machine hangs */
     OUTAGE_MS = 3 * SECOND_MS,
+    READ_MS = 3 * SECOND_MS, /* that a list may take, and the part of a second of its age */
 };
 
 struct play {
@@ -327,12 +328,36 @@ static void await_started(struct play *play, enum job_part part)
     }
 }
 
+/* Until the service has read what runs now: it chooses a node by the jobs that it knows of, and
+   whole nodes of an urgent job, requeued, would have Slurm end what runs on others. */
+static void await_seen(struct play *play)
+{
+    int64_t from_ms = loop_now(play->loop);
+    int64_t read_ms = 0;
+
+    while (read_ms <= from_ms) {
+        int64_t now_ms = loop_now(play->loop);
+        owned(json)
+            json_t *status = mortal_service_ask(play->service, HTTP_GET, "/v1/status", NULL);
+        const json_t *row;
+        size_t i;
+
+        json_array_foreach(json_object_get(status, "clusters"), i, row)
+            if (text_equal(json_text_or(row, "cluster", ""), "research-a"))
+                read_ms = now_ms - READ_MS - json_int_or(row, "age_s", 0) * SECOND_MS;
+        if (now_ms > from_ms + LONGEST_MS)
+            fail_msg("%s: the service does not see the jobs", play->folder);
+        (void)go_on(play);
+    }
+}
+
 static void submit(struct play *play)
 {
     real_jobs_begin(play->jobs);
     await_started(play, JOBS_THAT_STAY);
     await_started(play, JOBS_THAT_LEAVE);
     real_jobs_submit(play->jobs, JOBS_THAT_WAIT);
+    await_seen(play);
 }
 
 static void await_end(struct play *play)

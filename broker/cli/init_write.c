@@ -162,7 +162,8 @@ static void add_managed_cluster(const json_t *row, struct text *out)
     if (strncasecmp(found, "MC_", 3) != 0 || cluster_size == 0 || !cluster[cluster_size] ||
         strcasecmp(cluster + cluster_size + 1, region) != 0) {
         text_add(out,
-                 "    # needed: resource group and name of the managed cluster\n"
+                 "    # needed: resource group and name of the managed cluster (az aks list -o "
+                 "table)\n"
                  "    resource_group: REPLACE-RESOURCE-GROUP\n"
                  "    managed_cluster: REPLACE-CLUSTER-OF-%s\n",
                  json_text_or(row, "cluster", "-"));
@@ -214,12 +215,15 @@ static void add_place(const json_t *row, const char *name, struct text *out)
         text_add(out, "    agent_pool: %s\n", pool[0] ? pool : "REPLACE-POOL");
     } else if (text_equal(cloud, "oci")) {
         text_add(out,
-                 "    # needed: the OCID of the node pool of node %s\n"
+                 "    # needed: the OCID of the node pool of node %s (oci ce node-pool list "
+                 "--compartment-id ID)\n"
                  "    node_pool: REPLACE-OCID-OF-%s\n",
                  json_text_or(row, "node", "-"), name);
     } else {
         text_add(out,
-                 "    # needed: the MachineDeployment of node %s\n    namespace: default\n"
+                 "    # needed: the MachineDeployment of node %s, by the management cluster "
+                 "(kubectl get machines -A\n    # -o wide -L cluster.x-k8s.io/deployment-name)\n"
+                 "    namespace: default\n"
                  "    machine_deployment: REPLACE-NAME-OF-%s\n",
                  json_text_or(row, "node", "-"), name);
     }

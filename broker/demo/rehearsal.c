@@ -118,7 +118,7 @@ static const struct {
     { "create_instance", { "create" } },
     { "slurm_drain", { "slurm_park" } },
     { "slurm_delete", { "slurm_forget", "slurm_discard" } },
-    { "slurm_unreserve", { "slurm_lift", "slurm_admit" } },
+    { "slurm_unreserve", { "slurm_lift", "slurm_admit", "slurm_withdraw" } },
 };
 
 struct inquiry {

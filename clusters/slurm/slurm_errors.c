@@ -23,6 +23,7 @@ static const struct {
     { "Requested reservation is invalid", ERROR_NOT_FOUND },
     { "Reservation not found", ERROR_NOT_FOUND },
     { "Duplicate reservation name", ERROR_CONFLICT },
+    { "Reservation already started", ERROR_CONFLICT },
     { "Reservation request overlaps", ERROR_CONFLICT },
     { "Requested nodes are busy", ERROR_CONFLICT },
     { "Invalid node state specified", ERROR_CONFLICT },

@@ -207,6 +207,47 @@ static void slurmctld_may_restart_at_any_step(void **state)
         }
 }
 
+/* Until slurmctld has our reservation, and we have not read it. */
+static struct transfer *run_until_reserved(struct rehearsal *rehearsal)
+{
+    struct transfer *transfer = run_to(rehearsal, STEP_ANNOUNCE);
+
+    assert_non_null(transfer);
+    while (transfer->step == STEP_ANNOUNCE) {
+        owned(chars) char *shown = run_command(rehearsal, "scontrol -o show reservations");
+
+        if (strstr(shown, transfer->id))
+            return transfer;
+        rehearsal_run(rehearsal, STEPWISE_MS);
+    }
+    fail_msg("its reservation was read at once");
+    return NULL;
+}
+
+/* The service dies between the reservation and the sight of it, and is back after the departure:
+   jobs are told a later one, and Slurm moves no reservation that began. */
+static void a_late_announcement_is_put_off(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = begin(&kinds[i], folder, 8);
+        const struct transfer *transfer = run_until_reserved(rehearsal);
+        struct wall_time departure = transfer->departure;
+        struct error err = { 0 };
+
+        rehearsal_kill(rehearsal);
+        rehearsal_run(rehearsal, departure.ms - loop_wall(rehearsal->loop).ms + 10 * SECOND_MS);
+        if (rehearsal_start(rehearsal, &err) < 0)
+            fail_msg("%s", err.text);
+        run_there_and_back(rehearsal);
+        expect_there_and_back(rehearsal);
+        transfer = transfer_at(rehearsal, 0);
+        assert_int_equal(transfer->state, TRANSFER_DONE);
+        assert_true(transfer->departure.ms > departure.ms);
+    }
+}
+
 /* A person drained a node before, with a reason: whether it moves or not, the reason is there as
    long as the node is. */
 static void a_persons_drain_keeps_its_reason(void **state)
@@ -276,6 +317,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_of_slurm_conf_is_never_deleted),
         cmocka_unit_test(a_persons_drain_keeps_its_reason),
+        cmocka_unit_test(a_late_announcement_is_put_off),
         cmocka_unit_test(slurmctld_may_restart_at_any_step),
         cmocka_unit_test(a_death_at_any_commit_loses_nothing),
         cmocka_unit_test(a_node_goes_to_kubernetes_and_back),

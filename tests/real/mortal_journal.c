@@ -19,6 +19,7 @@
 
 static struct mortal_orders *orders; /* NULL: this process is to live */
 static bool is_writing;              /* a commit is begun */
+static int64_t serial;               /* of the orders under which it began */
 
 __attribute__((constructor)) static void map_orders(void)
 {
@@ -61,6 +62,7 @@ ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at)
     if (!next)
         *(void **)&next = dlsym(RTLD_NEXT, "pwrite64");
     if (orders && !is_writing && is_log(fd)) {
+        serial = orders->serial;
         die_if_told(orders->commits + 1, MORTAL_BEFORE);
         is_writing = true;
     }
@@ -77,6 +79,8 @@ int fdatasync(int fd)
     result = next(fd);
     if (orders && is_writing && is_log(fd)) {
         is_writing = false;
+        if (serial != orders->serial)
+            return result;
         orders->commits++;
         die_if_told(orders->commits, MORTAL_AFTER);
     }

@@ -19,4 +19,5 @@ struct mortal_orders {
     int64_t commits; /* of SQLite databases with a WAL, since this was set to 0 */
     int64_t kill_at; /* the commit at which the process kills itself; 0: never */
     int64_t moment;
+    int64_t serial; /* of these orders: a commit that began under others does not count */
 };

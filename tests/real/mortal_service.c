@@ -103,7 +103,10 @@ void mortal_service_set_clock(struct mortal_service *service, int ahead_s)
 
 void mortal_service_order(struct mortal_service *service, int64_t commit, enum mortal_moment moment)
 {
-    *service->orders = (struct mortal_orders){ 0, commit, moment };
+    struct mortal_orders *orders = service->orders;
+
+    *orders = (struct mortal_orders){ 0, 0, moment, orders->serial + 1 };
+    orders->kill_at = commit;
 }
 
 int64_t mortal_service_commits(const struct mortal_service *service)

@@ -81,6 +81,19 @@ void a_reservation_moves(struct stage *stage)
     assert_int_equal(stage->err.kind, ERROR_NOT_FOUND);
 }
 
+void a_reservation_that_began_stays(struct stage *stage)
+{
+    const struct slurm_blanks blanks = { .reservation = NAME, .starts_s = now_s(stage) + 600 };
+    struct slurm_reservation one;
+
+    reserve(stage, 0);
+    stage_pass(stage, 2 * SECOND_MS);
+    assert_false(stage_ask(stage, SLURM_MOVE_RESERVATION, &blanks));
+    assert_int_equal(stage->err.kind, ERROR_CONFLICT);
+    assert_true(stage_has_reservation(stage, NAME, &one));
+    assert_true(one.start_s < blanks.starts_s);
+}
+
 void a_reservation_ends(struct stage *stage)
 {
     const struct slurm_blanks blanks = { .reservation = NAME };

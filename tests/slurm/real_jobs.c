@@ -26,15 +26,18 @@ static const struct job_kind {
     const char *options;
 } kinds[] = {
     { JOBS_THAT_STAY, 1, 3, 1, 1, 1, true, false, "-p urgent --nodes=2 --exclusive" },
-    { JOBS_THAT_STAY, 4, 0, 1, 1, 1, true, false, "-p urgent --nodes=1 --exclusive" },
-    { JOBS_THAT_LEAVE, 1, 1, 1, 1, 5, false, false, "--gpus=4 --no-requeue" },
-    { JOBS_THAT_LEAVE, 1, 1, 3, 1, 5, true, false, "--gpus=1 --array=1-3" },
+    { JOBS_THAT_STAY, 3, 0, 1, 1, 1, true, false, "-p urgent --nodes=1 --exclusive" },
+    { JOBS_THAT_STAY, 1, 0, 1, 1, 1, true, false, "-p urgent --gpus=7 --cpus-per-task=95" },
+    /* The other half finds room beside the one before, where those below find none. */
+    { JOBS_THAT_LEAVE, 1, 0, 1, 2, 5, true, false, "--gpus=1 : --gpus=1" },
+    { JOBS_THAT_LEAVE, 1, 1, 1, 1, 5, false, false, "--gpus=3 --cpus-per-task=2 --no-requeue" },
+    { JOBS_THAT_LEAVE, 1, 1, 3, 1, 5, true, false, "--gpus=1 --cpus-per-task=2 --array=1-3" },
     { JOBS_THAT_LEAVE, 1, 1, 1, 1, 5, true, true,
-      "--gpus=1 --comment=sluice.dev/checkpoint-signal=USR1" },
+      "--gpus=1 --cpus-per-task=2 --comment=sluice.dev/checkpoint-signal=USR1" },
     { JOBS_THAT_WAIT, 3, 1, 1, 1, 15, true, false, "--gpus=4" },
     { JOBS_THAT_WAIT, 1, 1, 1, 2, 10, true, false, "--gpus=1 : --gpus=1" }, /* on two nodes */
     { JOBS_THAT_WAIT, 3, 0, 1, 1, 20, true, false, "--gpus=4 --signal=B:USR1@60" },
-    { JOBS_THAT_WAIT, 2, 0, 1, 1, 10, true, false, "--gpus=8" },
+    { JOBS_THAT_WAIT, 1, 0, 1, 1, 10, true, false, "--gpus=8" },
     { JOBS_THAT_WAIT, 1, 0, 3, 1, 10, true, false, "--gpus=2 --array=1-3" },
     { JOBS_THAT_WAIT, 2, 1, 1, 1, 10, true, false, "--nodes=2 --exclusive" },
 };

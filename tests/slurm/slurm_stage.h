@@ -124,6 +124,7 @@ CASE(a_reservation_is_read);
 CASE(a_reservation_keeps_long_jobs_away);
 CASE(a_reservation_ignores_jobs_if_told);
 CASE(a_reservation_moves);
+CASE(a_reservation_that_began_stays);
 CASE(a_reservation_ends);
 CASE(a_reservation_has_one_name);
 CASE(a_reservation_has_no_past);

@@ -135,6 +135,10 @@ const struct slurm_case slurm_cases[] = {
       "scontrol sets and clears a job's admin comment; a requeue keeps it; a job that is not there "
       "is refused",
       an_admin_comment_is_shown, ON_BOTH, 0, NULL },
+    /* reservations */
+    { "S50", "a reservation that began cannot be moved; the refusal is a conflict",
+      a_reservation_that_began_stays, ON_BOTH, 0,
+      "So sluice deletes it, and makes one for the later departure" },
 };
 
 const size_t slurm_case_count = COUNT_OF(slurm_cases);

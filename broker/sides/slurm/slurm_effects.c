@@ -26,6 +26,7 @@ static enum slurm_action action_of(const struct effect_kind *kind)
     } rows[] = {
         { &slurm_effect_reserve, SLURM_CREATE_RESERVATION },
         { &slurm_effect_postpone, SLURM_MOVE_RESERVATION },
+        { &slurm_effect_withdraw, SLURM_DELETE_RESERVATION },
         { &slurm_effect_comment, SLURM_CHANGE_NODE },
         { &slurm_effect_uncomment, SLURM_CHANGE_NODE },
         { &slurm_effect_tell, SLURM_COMMENT_JOB },
@@ -317,6 +318,9 @@ const struct effect_kind slurm_effect_reserve = {
 const struct effect_kind slurm_effect_postpone = {
     EFFECT_ROW("slurm_postpone", STEP_ANNOUNCE, STEP_NOTICE, true, 0, prepare_reserve, send),
     .is_overtaken = is_node_changed };
+const struct effect_kind slurm_effect_withdraw = {
+    EFFECT_ROW("slurm_withdraw", STEP_ANNOUNCE, STEP_NOTICE, true, EFFECT_GONE, prepare_unreserve, send),
+    .is_overtaken = is_node_changed };
 const struct effect_kind slurm_effect_comment = {
     EFFECT_ROW("slurm_comment", STEP_ANNOUNCE, STEP_NOTICE, true, EFFECT_GONE, prepare_comment, send),
     .is_overtaken = is_node_changed };
@@ -366,23 +370,9 @@ const struct effect_kind slurm_effect_discard = {
 /* clang-format on */
 
 const struct effect_kind *const slurm_effects[] = {
-    &slurm_effect_comment,
-    &slurm_effect_uncomment,
-    &slurm_effect_tell,
-    &slurm_effect_untell,
-    &slurm_effect_reserve,
-    &slurm_effect_postpone,
-    &slurm_effect_drain,
-    &slurm_effect_signal,
-    &slurm_effect_requeue,
-    &slurm_effect_cancel,
-    &slurm_effect_undrain,
-    &slurm_effect_unreserve,
-    &slurm_effect_lift,
-    &slurm_effect_forget,
-    &slurm_effect_park,
-    &slurm_effect_admit,
-    &slurm_effect_resume,
-    &slurm_effect_discard,
-    NULL,
+    &slurm_effect_comment,   &slurm_effect_uncomment, &slurm_effect_tell,     &slurm_effect_untell,
+    &slurm_effect_reserve,   &slurm_effect_postpone,  &slurm_effect_withdraw, &slurm_effect_drain,
+    &slurm_effect_signal,    &slurm_effect_requeue,   &slurm_effect_cancel,   &slurm_effect_undrain,
+    &slurm_effect_unreserve, &slurm_effect_lift,      &slurm_effect_forget,   &slurm_effect_park,
+    &slurm_effect_admit,     &slurm_effect_resume,    &slurm_effect_discard,  NULL,
 };

@@ -11,6 +11,7 @@
 
 extern const struct effect_kind slurm_effect_reserve;   /* a maintenance reservation */
 extern const struct effect_kind slurm_effect_postpone;  /* the departure changed */
+extern const struct effect_kind slurm_effect_withdraw;  /* and the reservation has begun */
 extern const struct effect_kind slurm_effect_comment;   /* tells people of it; not waited for */
 extern const struct effect_kind slurm_effect_uncomment; /* on the way back */
 extern const struct effect_kind slurm_effect_tell;      /* tells a job of it; not waited for */

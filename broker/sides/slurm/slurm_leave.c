@@ -106,6 +106,16 @@ enum verdict slurm_check(struct runner *runner, struct transfer *transfer)
     return STEP_UNDO;
 }
 
+/* Slurm moves no reservation that began. */
+static bool has_begun(const struct runner *runner, const struct node *node)
+{
+    const char *chars = node_annotation(node, SLUICE_NOTE_DEPARTURE);
+    struct wall_time start;
+
+    return chars && wall_parse(chars, false, &start, NULL) == 0 &&
+           start.ms <= runner_now(runner).ms;
+}
+
 void slurm_announce(struct runner *runner, struct transfer *transfer, const struct node *node)
 {
     bool is_there = is_reserved(node, transfer);
@@ -117,10 +127,12 @@ void slurm_announce(struct runner *runner, struct transfer *transfer, const stru
         slurm_has_our_comment(node))
         (void)slurm_ask_node(runner, transfer, &slurm_effect_comment, node, key);
     slurm_tell_jobs(runner, transfer);
-    if (is_there) /* each departure is an effect of its own */
-        (void)slurm_ask_node(runner, transfer, &slurm_effect_postpone, node, key);
-    else
+    if (!is_there)
         (void)slurm_ask_node(runner, transfer, &slurm_effect_reserve, node, node->uid);
+    else if (has_begun(runner, node)) /* each departure is an effect of its own */
+        (void)slurm_ask_node(runner, transfer, &slurm_effect_withdraw, node, key);
+    else
+        (void)slurm_ask_node(runner, transfer, &slurm_effect_postpone, node, key);
 }
 
 /* Asks for what is missing: the drain, and the mark. */
@@ -186,7 +198,8 @@ static bool is_in_doubt(const struct transfer *transfer, const struct snapshot *
                                           wall_format(transfer->departure, departure));
 
     if (effect_is_open(transfer, &slurm_effect_comment, told, snapshot->nodes_seen_ms) ||
-        effect_is_open(transfer, &slurm_effect_postpone, told, snapshot->nodes_seen_ms))
+        effect_is_open(transfer, &slurm_effect_postpone, told, snapshot->nodes_seen_ms) ||
+        effect_is_open(transfer, &slurm_effect_withdraw, told, snapshot->nodes_seen_ms))
         return true;
     text_print(key, sizeof key, "%s/again", uid);
     for (size_t i = 0; i < COUNT_OF(kinds); i++)

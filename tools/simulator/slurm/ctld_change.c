@@ -229,6 +229,8 @@ enum ctld_errno ctld_update_reservation(struct ctld *slurm, const struct ctld_re
 
     if (!found)
         return CTLD_ERROR_RESERVATION;
+    if (wanted->start_ms && found->start_ms <= sim_now(slurm->sim))
+        return CTLD_ERROR_RESERVATION_STARTED;
     if (wanted->start_ms && wanted->start_ms < sim_now(slurm->sim) - MINUTE_MS)
         return CTLD_ERROR_TIME;
     ctld_judge_reservation(slurm, found, "slurm_postpone");

@@ -19,6 +19,7 @@ static const struct {
     { CTLD_ERROR_RESERVATION, "Requested reservation is invalid" },
     { CTLD_ERROR_TIME, "Invalid time specified" },
     { CTLD_ERROR_DUPLICATE_RESERVATION, "Duplicate reservation name" },
+    { CTLD_ERROR_RESERVATION_STARTED, "Reservation already started" },
     { CTLD_ERROR_PENDING, "Job is pending execution" },
     { CTLD_ERROR_NOT_HET_LEADER, "Job not heterogeneous job leader" },
     { CTLD_ERROR_NODE_EXISTS, "Node already exists in the node table" },

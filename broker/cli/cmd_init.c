@@ -14,6 +14,7 @@
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,8 @@ const struct command_option init_options[] = {
     { "production", 0, "CONTEXT", "the context of a production cluster", true },
     { "research", 0, "CONTEXT", "the context of a research cluster", true },
     { "plugin", 0, "FILE", "the one program that the kubeconfig may run for credentials", false },
-    { "time-zone", 0, "ZONE", "the zone of the windows: America/New_York (default: $TZ)", false },
+    { "time-zone", 0, "ZONE",
+      "the zone of the windows: America/New_York (default: $TZ, or this system's zone)", false },
     { "account", 0, "CLOUD.KEY=VALUE",
       "a key of `providers` for that cloud: aws.profile=prod (default: the usual places)", true },
     { "offline", 0, NULL, "ask no cloud", false },
@@ -150,6 +152,17 @@ static int check_clusters(const json_t *clusters, const json_t *contexts, struct
                      names->chars);
 }
 
+/* Where this system keeps its zone: a link to .../zoneinfo/America/New_York.  NULL: it has none, or
+   one without a name. */
+static char *zone_of_system(void)
+{
+    static const char mark[] = "/zoneinfo/";
+    char path[PATH_MAX];
+    const char *name = realpath("/etc/localtime", path) ? strstr(path, mark) : NULL;
+
+    return name ? mem_copy_chars(name + strlen(mark)) : NULL;
+}
+
 static int check_zone(const char *name, struct error *err)
 {
     owned(time_zone) struct time_zone *zone = NULL;
@@ -252,7 +265,8 @@ int cmd_init(struct command_call *call)
 {
     struct error err = { 0 };
     const char *path = call_text_or(call, "file", "sluice.yaml");
-    const char *zone = call_text_or(call, "time-zone", getenv("TZ"));
+    owned(chars) char *system = zone_of_system();
+    const char *zone = call_text_or(call, "time-zone", getenv("TZ") ?: system);
     int64_t timeout_ms = DEFAULT_TIMEOUT_MS;
     owned(chars) char *kubeconfig = kubeconfig_of(call);
     owned(json) json_t *clusters = json_array();

@@ -32,7 +32,7 @@ const struct command_option validate_options[] = {
     { 0 },
 };
 
-enum { LIVE_MS = 5 * SECOND_MS };
+enum { LIVE_MS = 5 * SECOND_MS, BLANKS_LIMIT = 16 << 20 };
 
 struct validation {
     const struct config *config; /* NULL: schedules are checked for themselves */
@@ -145,6 +145,29 @@ static void warn_of_webhooks(struct validation *validation, const struct config 
     }
 }
 
+/* What `sluice init` left to be written. */
+static void warn_of_blanks(struct validation *validation, const struct config *config)
+{
+    owned(text) struct text *text = file_read(config->path, BLANKS_LIMIT, NULL);
+    size_t count = 0;
+
+    for (const char *at = text ? text->chars : ""; *at; at += strspn(at, "\n")) {
+        size_t length = strcspn(at, "\n");
+        owned(chars) char *line = text_format("%.*s", (int)strcspn(at, "#\n"), at);
+
+        count += strstr(line, "REPLACE-") || strstr(line, "replace-");
+        at += length;
+    }
+    if (count == 0)
+        return;
+
+    owned(chars) char *told = text_format(
+        "%s: %zu %s words of `sluice init`: REPLACE-... or replace-...", config->path, count,
+        count == 1 ? "line still has" : "lines still have");
+
+    add_warning(validation, config->path, told);
+}
+
 /* These are no mistakes, but no plan can be made from the file alone. */
 static void warn_of_lengths(struct validation *validation, const struct config *config)
 {
@@ -184,8 +207,10 @@ static struct config *validate_config(struct validation *validation, const char 
     require(config || err.kind != ERROR_NONE);
     if (config)
         (void)!config_check_files(config, add_warning, validation, &err);
-    if (config)
+    if (config) {
         warn_of_lengths(validation, config);
+        warn_of_blanks(validation, config);
+    }
     add_result(validation, path, "config", &err);
     validation->path = path;
     if (config && !validation->is_offline) {
@@ -238,6 +263,30 @@ static struct wall_time wall_now(void)
     return loop ? loop_wall(loop) : (struct wall_time){ 0 };
 }
 
+/* The service takes no schedule of an unknown window. */
+static void validate_strays(struct validation *validation, const struct config *config)
+{
+    struct file_list list;
+    struct error err = { 0 };
+
+    if (file_list(config->schedules, ".yaml", &list, &err) < 0) {
+        add_result(validation, config->schedules, "schedule", &err);
+        return;
+    }
+    for (size_t i = 0; i < list.count; i++) {
+        size_t length = strlen(list.names[i]) - strlen(".yaml");
+        owned(chars) char *window = text_format("%.*s", (int)length, list.names[i]);
+        owned(chars) char *path = text_format("%s/%s", config->schedules, list.names[i]);
+
+        if (window_find(config->windows, window))
+            continue;
+        (void)window_refuse(config->windows, window, &err);
+        error_context(&err, "%s", path);
+        add_result(validation, path, "schedule", &err);
+    }
+    file_list_free(&list);
+}
+
 static void validate_all(struct validation *validation, const char *path)
 {
     owned(config) struct config *config = validate_config(validation, path);
@@ -258,6 +307,7 @@ static void validate_all(struct validation *validation, const char *path)
         if (file_exists(file) || !window_is_over(&config->windows->items[i], now))
             validate_schedule(validation, file);
     }
+    validate_strays(validation, config);
 
     owned(chars) char *forecast = text_format("%s/" FORECAST_FILE_NAME, config->schedules);
 

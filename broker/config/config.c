@@ -403,6 +403,16 @@ const struct config_cluster *config_cluster(const struct config *config, const c
     return NULL;
 }
 
+int config_refuse_cluster(const struct config *config, const char *name, struct error *err)
+{
+    owned(text) struct text *names = text_new(ERROR_TEXT_SIZE / 2);
+
+    for (size_t i = 0; i < config->cluster_count; i++)
+        text_add(names, "%s%s", i > 0 ? ", " : "", config->clusters[i].name);
+    return error_set(err, ERROR_INVALID, "there is no cluster %s in %s; there are: %s%s", name,
+                     config->path, names->chars, names->is_cut ? "..." : "");
+}
+
 const struct config_pool *config_pool(const struct config *config, const char *name)
 {
     for (size_t i = 0; i < config->pool_count; i++)

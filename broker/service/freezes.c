@@ -178,8 +178,7 @@ void freezes_move_clock(struct service *service, int64_t by_ms, struct journal_b
 static int check_cluster(const struct service *service, const char *cluster, struct error *err)
 {
     if (cluster[0] != '\0' && !config_cluster(service->config, cluster))
-        return error_set(err, ERROR_INVALID, "there is no cluster %s in %s", cluster,
-                         service->config->path);
+        return config_refuse_cluster(service->config, cluster, err);
     return 0;
 }
 

@@ -313,6 +313,18 @@ static int64_t count_frozen(const struct service *service)
     return count;
 }
 
+static int64_t count_coming(const struct service *service, const struct config_cluster *cluster)
+{
+    const struct runner *runner = service->runner;
+    int64_t count = 0;
+
+    for (size_t i = 0; i < runner->transfers.count; i++)
+        count += runner->transfers.items[i]->state == TRANSFER_LIVE &&
+                 !runner->transfers.items[i]->is_undoing &&
+                 runner->transfers.items[i]->target->cluster == cluster;
+    return count;
+}
+
 /* The reason why no node can be given. */
 static void refuse(const struct service *service, const struct config_cluster *cluster,
                    const struct portions *portions, const json_t *unknown, struct error *err)
@@ -329,7 +341,9 @@ static void refuse(const struct service *service, const struct config_cluster *c
             cluster->name, count_frozen(service));
     else if (!ends_too_soon(service, portions, err))
         error_set(err, ERROR_DENIED,
-                  "no movable research node shares a reservation with a pool of %s", cluster->name);
+                  "no movable research node is left that shares a reservation with a pool of %s; "
+                  "%" PRId64 " nodes are on their way to it",
+                  cluster->name, count_coming(service, cluster));
 }
 
 static json_t *describe_portions(const struct portions *portions)
@@ -416,7 +430,9 @@ static int read_wish(const struct service *service, const json_t *request, struc
         json_find_int(request, "for_s", &wish->for_s, err) < 0)
         return -1;
     wish->cluster = config_cluster(service->config, name);
-    if (!wish->cluster || wish->cluster->role != ROLE_PRODUCTION)
+    if (!wish->cluster)
+        return config_refuse_cluster(service->config, name, err);
+    if (wish->cluster->role != ROLE_PRODUCTION)
         return error_set(err, ERROR_INVALID, "%s is not a production cluster of %s", name,
                          service->config->path);
     if (wish->nodes < 1 || wish->nodes > 100000 || wish->for_s < 60 ||

@@ -22,7 +22,8 @@ static struct schedule *decode_one(const struct service *service, const char *wi
     owned(chars) char *source = text_format("schedule %s", window);
 
     if (!window_find(config->windows, window)) {
-        error_set(err, ERROR_INVALID, "there is no window %s in %s", window, config->path);
+        (void)window_refuse(config->windows, window, err);
+        error_context(err, "%s.yaml", window);
         return NULL;
     }
     schedule = schedule_parse(text, strlen(text), source, err);

@@ -150,9 +150,9 @@ static int check(const struct abort *made, const char *what, struct error *err)
                          "does not move)",
                          what);
     return error_set(err, ERROR_CONFLICT,
-                     "%.100s cannot go back: the cloud was asked to remove each machine of it, and "
-                     "the new machine comes to the target pool",
-                     what);
+                     "%.100s cannot go back: the cloud was asked to remove %s, and what it makes "
+                     "instead comes to the target pool",
+                     what, json_array_size(made->goes_on) == 1 ? "its machine" : "its machines");
 }
 
 json_t *service_abort(struct service *service, const json_t *request, const char *by,

@@ -363,8 +363,7 @@ static int set_window(struct allocate_model *model, const struct allocate_model_
     if (!options->window)
         return 0;
     if (!window)
-        return error_set(err, ERROR_INVALID, "--window: there is no window \"%s\"",
-                         options->window);
+        return window_refuse(model->windows, options->window, err);
     model->window_first = (size_t)(window - model->windows->items);
     model->window_end = model->window_first + 1;
     return 0;

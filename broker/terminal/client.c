@@ -386,10 +386,12 @@ bool client_confirm(const struct command_call *call, const char *what, const cha
 
         fprintf(stderr, "%s\nType %s to go on: ", local, word);
     }
-    if (!fgets(line, sizeof line, stdin))
-        return false;
-    line[strcspn(line, "\n")] = '\0';
-    return text_equal(line, word);
+    if (fgets(line, sizeof line, stdin))
+        line[strcspn(line, "\n")] = '\0';
+    if (text_equal(line, word))
+        return true;
+    fprintf(stderr, "Nothing was done: \"%s\" is not %s.\n", line, word);
+    return false;
 }
 
 int client_add_until(const struct command_call *call, int64_t usual_ms, json_t *request,

@@ -185,7 +185,7 @@ static void exit_codes_say_what_happened(void **state)
     write_schedules(8);
     expect(2, "plan --exit-code --out @/plan.json", "Plan: 2 nodes to move now");
     expect(5, "reclaim --to prod-a --nodes 100 --reason x --dry-run", "Would take 9 of 100 nodes");
-    expect(1, "reclaim --to prod-b --nodes 1 --reason x", "not a production cluster");
+    expect(1, "reclaim --to prod-b --nodes 1 --reason x", "there is no cluster prod-b in ");
     expect(1, "reclaim --to research-a --nodes 1 --reason x", "not a production cluster");
     expect(1, "freeze --cluster prod-z --for 1h --reason x", "no cluster prod-z");
     expect(1, "freeze --until 2020-01-01T00:00:00Z --reason x", "has passed");
@@ -394,7 +394,7 @@ static void a_plan_of_another_world_is_refused(void **state)
     expect(0, "reclaim --to prod-a --nodes 8 --reason x", "Accepted: 8 of 8 nodes");
     expect(3, "apply @/plan.json", "the world moved since the plan was made");
     expect(0, "reclaim --to prod-a --nodes 8 --reason x", "Already under way as r-");
-    expect(3, "reclaim --to prod-a --nodes 1 --reason x --new", "no movable research node");
+    expect(3, "reclaim --to prod-a --nodes 1 --reason x --new", " nodes are on their way to it");
 }
 
 /* The configuration with `before` replaced by `after`; *keep: as it was. */

@@ -142,10 +142,48 @@ static void an_engine_that_waits_for_lengths_is_warned_of(void **state)
     assert_non_null(strstr(json_text_or(json_array_get(warnings, 0), "text", ""), want));
 }
 
+/* Blanks of `sluice init` are no mistakes; but nothing works before they are filled. */
+static void what_init_left_is_warned_of(void **state)
+{
+    static const struct row row = { GOOD, "gcp, endpoint: 'https://REPLACE-HOST/gcp'",
+                                    "",   NULL,
+                                    0600, 0600 };
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_world(folder, &row, "service: 30s");
+    owned(said) struct said said = say(folder, folder, "validate --offline -c @/sluice.yaml");
+
+    assert_int_equal(said.code, EXIT_DONE);
+    if (!strstr(said.err->chars, "1 line still has words of `sluice init`: REPLACE-..."))
+        fail_msg("%s", said.err->chars);
+}
+
+static void a_schedule_of_no_window_is_named(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *schedules = text_format("%s/schedules", folder);
+    owned(said) struct said said = { 0 };
+
+    (void)state;
+    write_world(folder, &rows[0], "service: 30s");
+    assert_int_equal(mkdir(schedules, 0755), 0);
+    mem_free(test_folder_write(schedules, "weekday-day.yaml", "workloads: {}\n"));
+    mem_free(test_folder_write(schedules, "weekday-pek.yaml", "workloads: {}\n"));
+    said = say(folder, folder, "validate -c @/sluice.yaml");
+    assert_int_equal(said.code, EXIT_ERROR);
+    if (!strstr(said.err->chars, "schedules/weekday-pek.yaml: there is no window \"weekday-pek\"; "
+                                 "there are: ") ||
+        !strstr(said.err->chars, "weekday-peak"))
+        fail_msg("%s", said.err->chars);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_engine_that_waits_for_lengths_is_warned_of),
+        cmocka_unit_test(what_init_left_is_warned_of),
+        cmocka_unit_test(a_schedule_of_no_window_is_named),
         cmocka_unit_test(it_says_what_serve_would_say),
         cmocka_unit_test(what_a_group_may_change_is_warned_of),
     };

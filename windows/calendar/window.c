@@ -14,6 +14,7 @@
 #include <string.h>
 
 enum {
+    NAMES_SIZE = ERROR_TEXT_SIZE / 2, /* of a list of names, in an error */
     MINUTES_A_DAY = 24 * 60,
     SAME_DAYS = 9, /* so long without a change, and past all holidays: there is none */
 };
@@ -109,6 +110,16 @@ const struct window *window_find(const struct window_set *set, const char *name)
         if (text_equal(set->items[i].name, name))
             return &set->items[i];
     return NULL;
+}
+
+int window_refuse(const struct window_set *set, const char *name, struct error *err)
+{
+    owned(text) struct text *names = text_new(NAMES_SIZE);
+
+    for (size_t i = 0; i < set->count; i++)
+        text_add(names, "%s%s", i > 0 ? ", " : "", set->items[i].name);
+    return error_set(err, ERROR_INVALID, "there is no window \"%s\"; there are: %s%s", name,
+                     names->chars, names->is_cut ? "..." : "");
 }
 
 double window_multiplier(const struct window *window, const char *queue)

@@ -198,6 +198,8 @@ static int take(struct command_call *call, const struct config *config, int *ret
         return -1;
     }
     lock = file_lock(path, &err);
+    if (lock < 0 && err.kind == ERROR_CONFLICT)
+        (void)error_context(&err, "stop the service on this journal first");
     if (lock < 0)
         *ret_code = call_fail(call, err.kind == ERROR_CONFLICT ? EXIT_TRY_AGAIN : EXIT_ERROR, &err);
     return lock;

@@ -99,8 +99,10 @@ static int announce(struct command_call *call, struct simulator *simulator, stru
     const char *folder = folder_of(call);
     int wanted, port;
 
-    if (read_port(call, &wanted, err) < 0 || simulator_listen(simulator, wanted, &port, err) < 0)
+    if (read_port(call, &wanted, err) < 0)
         return -1;
+    if (simulator_listen(simulator, wanted, &port, err) < 0)
+        return error_context(err, "give another --port than %d", wanted);
 
     owned(chars) char *url = text_format("http://127.0.0.1:%d", port);
 

@@ -332,6 +332,7 @@ static struct connection *find_connection(struct http_server *server,
 static void hand_over(void *context)
 {
     struct http_server *server = context;
+    int64_t began_ms = loop_turn_ms(server->loop);
     struct http_call *call;
 
     while ((call = TAILQ_FIRST(&server->waiting))) {
@@ -341,7 +342,7 @@ static void hand_over(void *context)
             server->handler(server->context, call);
         else
             call_discard(call);
-        if (loop_turn_ms(server->loop) >= HANDING_MS)
+        if (loop_turn_ms(server->loop) - began_ms >= HANDING_MS)
             break;
     }
     if (!TAILQ_EMPTY(&server->waiting))

@@ -67,6 +67,40 @@ static void validate_schedule(struct validation *validation, const char *path)
     add_result(validation, path, "schedule", &err);
 }
 
+static void add_warning(void *context, const char *path, const char *text)
+{
+    struct validation *validation = context;
+
+    json_array_append_new(validation->warnings, json_make("{ss ss}", "path", path, "text", text));
+}
+
+/* An event that has ended needs no schedule; without a clock all need one. */
+static struct wall_time wall_now(void)
+{
+    owned(loop) struct loop *loop = loop_libevent_new(NULL);
+
+    return loop ? loop_wall(loop) : (struct wall_time){ 0 };
+}
+
+/* The status of the service would say so, too, but only after `sluice apply`. */
+static void warn_of_age(struct validation *validation, const struct forecast_file *file,
+                        const char *path)
+{
+    struct wall_time first = { INT64_MAX };
+    char until[WALL_TEXT_SIZE];
+    owned(chars) char *told = NULL;
+
+    for (size_t i = 0; i < file->windows.count; i++)
+        if (file->windows.items[i].until.ms > 0 && file->windows.items[i].until.ms < first.ms)
+            first = file->windows.items[i].until;
+    if (first.ms >= wall_now().ms)
+        return;
+    told = text_format("%s: these schedules were to be planned again by %s; `sluice allocate` does "
+                       "it, with newer demand",
+                       path, wall_format(first, until));
+    add_warning(validation, path, told);
+}
+
 static void validate_forecast(struct validation *validation, const char *path)
 {
     struct error err = { 0 };
@@ -74,19 +108,14 @@ static void validate_forecast(struct validation *validation, const char *path)
 
     if (file && validation->config)
         (void)!forecast_check(validation->config, file, path, &err);
+    if (file)
+        warn_of_age(validation, file, path);
     add_result(validation, path, "forecast", &err);
 }
 
 static void add_found(void *context, const char *kind, const char *path, const struct error *err)
 {
     add_result(context, path, kind, err);
-}
-
-static void add_warning(void *context, const char *path, const char *text)
-{
-    struct validation *validation = context;
-
-    json_array_append_new(validation->warnings, json_make("{ss ss}", "path", path, "text", text));
 }
 
 /* The access errors that `serve` would find before it sends anything, for all clusters and
@@ -253,14 +282,6 @@ static bool has_schedules(const struct config *config)
             return true;
     }
     return false;
-}
-
-/* An event that has ended needs no schedule; without a clock all need one. */
-static struct wall_time wall_now(void)
-{
-    owned(loop) struct loop *loop = loop_libevent_new(NULL);
-
-    return loop ? loop_wall(loop) : (struct wall_time){ 0 };
 }
 
 /* The service takes no schedule of an unknown window. */

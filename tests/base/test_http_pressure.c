@@ -7,6 +7,7 @@
 #include "tests/base/http_fixture.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -159,6 +160,46 @@ static void long_answers_leave_time_for_timers(void **state)
         kill(servers[i], SIGKILL);
         assert_int_equal(waitpid(servers[i], NULL, 0), servers[i]);
     }
+}
+
+enum { SMALL = 8, SMALL_TURNS = 10, TRIES = 5 };
+
+static int busy_turns;
+
+static void be_busy(void *context)
+{
+    (void)context;
+    busy_turns++;
+    usleep(BUSY_US / 2); /* longer than what libcurl and the handler get of a turn */
+    timer_set(between, 0);
+}
+
+/* A turn in which others are busy is no turn lost: several requests go on in each.  A machine that
+   does something else for a moment costs turns, too, so the best of some tries counts. */
+static void small_requests_go_on_beside_busy_timers(void **state)
+{
+    struct http_fixture *fixture = *state;
+    owned(chars) char *url = text_format("http://127.0.0.1:%d/", fixture->port);
+    struct http_request request = { /* each on a connection of its own */
+                                    .method = HTTP_POST,
+                                    .is_mutation = true,
+                                    .url = url,
+                                    .timeout_ms = MINUTE_MS
+    };
+    int fewest = INT_MAX;
+
+    between = timer_new(fixture->loop, be_busy, NULL);
+    timer_set(between, 0);
+    fixture->handler = answer_fine;
+    for (int try = 1; try <= TRIES && fewest > SMALL_TURNS; try++) {
+        busy_turns = 0;
+        for (size_t i = 0; i < SMALL; i++)
+            http_send(fixture->http, &request, fixture_done, &fixture->results[i]);
+        fixture_await(fixture, try * SMALL);
+        fewest = busy_turns < fewest ? busy_turns : fewest;
+    }
+    assert_in_range(fewest, 1, SMALL_TURNS);
+    timer_free(between);
 }
 
 enum { FEW_TURNS = 20 };
@@ -376,6 +417,7 @@ int main(void)
         PRESSURE_TEST(calls_leave_time_for_timers),
         PRESSURE_TEST(long_answers_leave_time_for_timers),
         PRESSURE_TEST(a_long_answer_is_written_in_few_turns),
+        PRESSURE_TEST(small_requests_go_on_beside_busy_timers),
         PRESSURE_TEST(a_client_may_leave_before_its_turn),
         PRESSURE_TEST(waiting_calls_end_with_their_server),
         PRESSURE_TEST(a_client_that_vanishes_is_noticed),

@@ -58,7 +58,7 @@ static const struct {
     { apply_set, "[]", ERROR_INVALID, "schedules" },
     { apply_set, "{'day':5,'night':''}", ERROR_INVALID, "schedules/day" },
     { apply_set, "{'day':'{workloads: {}, compute: {}}'}", ERROR_INVALID, "window night" },
-    { apply_set, "{'noon':'{workloads: {}, compute: {}}'}", ERROR_INVALID, "window noon" },
+    { apply_set, "{'noon':'{workloads: {}, compute: {}}'}", ERROR_INVALID, "window \"noon\"" },
     { apply_set, "{'day':'{workloads: {ghost: {prod-a: 3}}, compute: {}}'}", ERROR_INVALID,
       "ghost" },
     { apply_set, "{'day':'{workloads: {chat-2x: {research-a: 3}}, compute: {}}'}", ERROR_INVALID,

@@ -38,9 +38,10 @@ static int read_wish(const struct config *config, struct wish *wish, struct erro
                          wish->text);
     }
     wish->cluster = text_format("%.*s", (int)(equals - wish->text), wish->text);
-    if (config->path && !config_cluster(config, wish->cluster))
-        return error_set(err, ERROR_INVALID, "--for: there is no cluster %s in %s", wish->cluster,
-                         config->path);
+    if (config->path && !config_cluster(config, wish->cluster)) {
+        (void)config_refuse_cluster(config, wish->cluster, err);
+        return error_context(err, "--for");
+    }
     if (!text_to_int(equals + 1, 1, INT32_MAX, &nodes))
         return error_set(err, ERROR_INVALID, "--for: \"%s\" is not a number of nodes", equals + 1);
     wish->nodes = nodes;

@@ -266,7 +266,8 @@ int cmd_init(struct command_call *call)
     struct error err = { 0 };
     const char *path = call_text_or(call, "file", "sluice.yaml");
     owned(chars) char *system = zone_of_system();
-    const char *zone = call_text_or(call, "time-zone", getenv("TZ") ?: system);
+    const char *given = call_text_or(call, "time-zone", getenv("TZ"));
+    const char *zone = given ?: system;
     int64_t timeout_ms = DEFAULT_TIMEOUT_MS;
     owned(chars) char *kubeconfig = kubeconfig_of(call);
     owned(json) json_t *clusters = json_array();
@@ -287,5 +288,10 @@ int cmd_init(struct command_call *call)
         return call_usage_error(call, "%s", err.text);
     if (make(call, clusters, zone, timeout_ms, &err) < 0)
         return client_fail(call, &err);
+    if (!given) /* servers are often in UTC, and their users are not */
+        fprintf(stderr,
+                "note: the windows are in %s, the zone of this system; --time-zone gives "
+                "another\n",
+                zone);
     return EXIT_DONE;
 }

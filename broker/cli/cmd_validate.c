@@ -184,7 +184,8 @@ static void warn_of_blanks(struct validation *validation, const struct config *c
         size_t length = strcspn(at, "\n");
         owned(chars) char *line = text_format("%.*s", (int)strcspn(at, "#\n"), at);
 
-        count += strstr(line, "REPLACE-") || strstr(line, "replace-");
+        count += strstr(line, "REPLACE-") || strstr(line, "replace-queue") ||
+                 strstr(line, "replace-workload");
         at += length;
     }
     if (count == 0)

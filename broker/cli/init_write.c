@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 
 /* A name in the file: letters, digits, - and _ of the text. */
 static char *name_of(const char *text)
@@ -169,10 +170,17 @@ static void add_managed_cluster(const json_t *row, struct text *out)
                  json_text_or(row, "cluster", "-"));
         return;
     }
+
+    owned(chars) char *group_name = text_format("%.*s", (int)size, group);
+    owned(chars) char *cluster_name = text_format("%.*s", (int)cluster_size, cluster);
+
     text_add(out, "    # needed: check both; read from the machines' resource group ");
     add_quoted(out, found);
-    text_add(out, "\n    resource_group: \"%.*s\"\n    managed_cluster: \"%.*s\"\n", (int)size,
-             group, (int)cluster_size, cluster);
+    text_add(out, "\n    resource_group: ");
+    add_quoted(out, group_name);
+    text_add(out, "\n    managed_cluster: ");
+    add_quoted(out, cluster_name);
+    text_add(out, "\n");
 }
 
 /* The group that the cloud told, or the best that is known and why it is no more. */

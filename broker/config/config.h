@@ -391,7 +391,8 @@ int config_suppose(struct config *config, const char *const *texts, size_t count
 struct replay_target config_target(const struct config_queue *queue, double percentile);
 
 const struct config_cluster *config_cluster(const struct config *config, const char *name);
-/* "there is no cluster x in sluice.yaml; there are: prod-a, research-a" */
+/* Sets ERROR_INVALID: "there is no cluster x in sluice.yaml; there are: prod-a, research-a", and
+   returns -1. */
 int config_refuse_cluster(const struct config *config, const char *name, struct error *err);
 const struct config_pool *config_pool(const struct config *config, const char *name);
 

@@ -339,11 +339,14 @@ static void refuse(const struct service *service, const struct config_cluster *c
             "no movable research node shares a reservation with a pool of %s; %" PRId64
             " research nodes are frozen (`sluice status` tells by whom, `sluice resume` ends it)",
             cluster->name, count_frozen(service));
+    else if (!ends_too_soon(service, portions, err) && count_coming(service, cluster) > 0)
+        error_set(err, ERROR_DENIED,
+                  "no movable research node that shares a reservation with a pool of %s is left; "
+                  "nodes on their way to it: %" PRId64 " (`sluice transfers`)",
+                  cluster->name, count_coming(service, cluster));
     else if (!ends_too_soon(service, portions, err))
         error_set(err, ERROR_DENIED,
-                  "no movable research node is left that shares a reservation with a pool of %s; "
-                  "%" PRId64 " nodes are on their way to it",
-                  cluster->name, count_coming(service, cluster));
+                  "no movable research node shares a reservation with a pool of %s", cluster->name);
 }
 
 static json_t *describe_portions(const struct portions *portions)

@@ -129,6 +129,8 @@ static void each_cloud_has_its_lines(void **state)
         { "azure", "eastus-1", "eastus", "gpunp", "aks-gpunp-1-vmss000000", "mc_ml_prod_1_eastus" },
         { "azure", "eastus-2", "eastus", "gpunp2", "aks-gpunp2-2-vmss000000",
           "MC_ml_prod-1_eastus" },
+        { "azure", "eastus-3", "eastus", "gpunp3", "aks-gpunp3-3-vmss000000",
+          "MC_m\"l_pr\\od_eastus" },
         { "oci", "AD-1", "us-ashburn-1", "", "10.0.10.7", "" },
         { "capi", "rack-1", "home", "", "metal-1", "" },
     };

@@ -394,7 +394,7 @@ static void a_plan_of_another_world_is_refused(void **state)
     expect(0, "reclaim --to prod-a --nodes 8 --reason x", "Accepted: 8 of 8 nodes");
     expect(3, "apply @/plan.json", "the world moved since the plan was made");
     expect(0, "reclaim --to prod-a --nodes 8 --reason x", "Already under way as r-");
-    expect(3, "reclaim --to prod-a --nodes 1 --reason x --new", " nodes are on their way to it");
+    expect(3, "reclaim --to prod-a --nodes 1 --reason x --new", "nodes on their way to it: ");
 }
 
 /* The configuration with `before` replaced by `after`; *keep: as it was. */

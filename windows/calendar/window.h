@@ -76,7 +76,7 @@ const struct window *window_at(const struct window_set *set, struct wall_time wa
 /* The window of that name, or NULL. */
 const struct window *window_find(const struct window_set *set, const char *name);
 
-/* "there is no window \"x\"; there are: day, night" */
+/* Sets ERROR_INVALID: "there is no window \"x\"; there are: day, night", and returns -1. */
 int window_refuse(const struct window_set *set, const char *name, struct error *err);
 
 /* The first moment after `wall` at which another window is in force; never (0) when one window

@@ -367,12 +367,27 @@ const struct effect_kind slurm_effect_resume = {
 const struct effect_kind slurm_effect_discard = {
     EFFECT_ROW("slurm_discard", STEP_ACQUIRE, STEP_ACQUIRE, false, EFFECT_GONE, prepare_plain, send),
     .is_overtaken = is_node_changed };
-/* clang-format on */
 
 const struct effect_kind *const slurm_effects[] = {
-    &slurm_effect_comment,   &slurm_effect_uncomment, &slurm_effect_tell,     &slurm_effect_untell,
-    &slurm_effect_reserve,   &slurm_effect_postpone,  &slurm_effect_withdraw, &slurm_effect_drain,
-    &slurm_effect_signal,    &slurm_effect_requeue,   &slurm_effect_cancel,   &slurm_effect_undrain,
-    &slurm_effect_unreserve, &slurm_effect_lift,      &slurm_effect_forget,   &slurm_effect_park,
-    &slurm_effect_admit,     &slurm_effect_resume,    &slurm_effect_discard,  NULL,
+    &slurm_effect_comment,
+    &slurm_effect_uncomment,
+    &slurm_effect_tell,
+    &slurm_effect_untell,
+    &slurm_effect_reserve,
+    &slurm_effect_postpone,
+    &slurm_effect_withdraw,
+    &slurm_effect_drain,
+    &slurm_effect_signal,
+    &slurm_effect_requeue,
+    &slurm_effect_cancel,
+    &slurm_effect_undrain,
+    &slurm_effect_unreserve,
+    &slurm_effect_lift,
+    &slurm_effect_forget,
+    &slurm_effect_park,
+    &slurm_effect_admit,
+    &slurm_effect_resume,
+    &slurm_effect_discard,
+    NULL,
 };
+/* clang-format on */

@@ -117,8 +117,9 @@ enum verdict step_announce(struct runner *runner, struct transfer *transfer)
     require(node);
     if (side_is_marked(node, transfer) && notice_begin(runner, transfer) < 0)
         return STEP_WAIT;
-    if (side_is_told(node, transfer))
-        return STEP_DONE;
+    if (side_is_told(node, transfer) ||
+        (side_is_marked(node, transfer) && is_over(runner, transfer)))
+        return STEP_DONE; /* a later departure that passed unseen was notice all the same */
     transfer_wait_for(transfer, "the announcement to show on the node");
     side->announce(runner, transfer, node);
     return STEP_WAIT;

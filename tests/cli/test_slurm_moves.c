@@ -224,6 +224,17 @@ static struct transfer *run_until_reserved(struct rehearsal *rehearsal)
     return NULL;
 }
 
+/* The service is dead until ten seconds later than then. */
+static void die_until(struct rehearsal *rehearsal, struct wall_time then)
+{
+    struct error err = { 0 };
+
+    rehearsal_kill(rehearsal);
+    rehearsal_run(rehearsal, then.ms - loop_wall(rehearsal->loop).ms + 10 * SECOND_MS);
+    if (rehearsal_start(rehearsal, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
 /* The service dies between the reservation and the sight of it, and is back after the departure:
    jobs are told a later one, and Slurm moves no reservation that began. */
 static void a_late_announcement_is_put_off(void **state)
@@ -234,17 +245,36 @@ static void a_late_announcement_is_put_off(void **state)
         owned(rehearsal) struct rehearsal *rehearsal = begin(&kinds[i], folder, 8);
         const struct transfer *transfer = run_until_reserved(rehearsal);
         struct wall_time departure = transfer->departure;
-        struct error err = { 0 };
 
-        rehearsal_kill(rehearsal);
-        rehearsal_run(rehearsal, departure.ms - loop_wall(rehearsal->loop).ms + 10 * SECOND_MS);
-        if (rehearsal_start(rehearsal, &err) < 0)
-            fail_msg("%s", err.text);
+        die_until(rehearsal, departure);
         run_there_and_back(rehearsal);
         expect_there_and_back(rehearsal);
         transfer = transfer_at(rehearsal, 0);
         assert_int_equal(transfer->state, TRANSFER_DONE);
         assert_true(transfer->departure.ms > departure.ms);
+    }
+}
+
+/* And dead again as soon as jobs were told the later departure, until after that one.  The notice
+   counts from the first sight of the reservation, and is over then. */
+static void an_announcement_may_be_late_twice(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = begin(&kinds[i], folder, 9);
+        struct wall_time first = run_until_reserved(rehearsal)->departure;
+        struct transfer *transfer;
+
+        die_until(rehearsal, first);
+        transfer = transfer_at(rehearsal, 0);
+        while (transfer->departure.ms == first.ms)
+            rehearsal_run(rehearsal, STEPWISE_MS);
+        assert_int_equal(transfer->step, STEP_ANNOUNCE);
+        die_until(rehearsal, transfer->departure);
+        run_there_and_back(rehearsal);
+        expect_there_and_back(rehearsal);
+        assert_int_equal(transfer_at(rehearsal, 0)->state, TRANSFER_DONE);
     }
 }
 
@@ -318,6 +348,7 @@ int main(void)
         cmocka_unit_test(a_node_of_slurm_conf_is_never_deleted),
         cmocka_unit_test(a_persons_drain_keeps_its_reason),
         cmocka_unit_test(a_late_announcement_is_put_off),
+        cmocka_unit_test(an_announcement_may_be_late_twice),
         cmocka_unit_test(slurmctld_may_restart_at_any_step),
         cmocka_unit_test(a_death_at_any_commit_loses_nothing),
         cmocka_unit_test(a_node_goes_to_kubernetes_and_back),

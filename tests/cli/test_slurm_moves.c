@@ -18,6 +18,7 @@
 
 enum {
     PLAY_MS = 100 * MINUTE_MS,
+    REPLACING_COMMITS = 8,
     SAMPLE = 48, /* without SLUICE_SWEEP one commit in so many */
 };
 
@@ -255,6 +256,40 @@ static void a_late_announcement_is_put_off(void **state)
     }
 }
 
+/* After the late announcement the service dies at each of the next commits: before it, and right
+   after it, when nothing is known of an answer. */
+static void a_reservation_is_replaced_whenever_the_service_dies(void **state)
+{
+    struct sweep_part part = sweep_part(5);
+
+    (void)state;
+    for (int64_t at = 1; at <= REPLACING_COMMITS; at++)
+        for (int is_after = 0; is_after <= 1; is_after++) {
+            if (!sweep_plays(&part))
+                continue;
+
+            owned(test_folder) char *folder = test_folder_new();
+            owned(rehearsal) struct rehearsal *rehearsal = begin(
+                &kinds[(size_t)at % COUNT_OF(kinds)], folder, 10);
+            struct error err = { 0 };
+
+            die_until(rehearsal, run_until_reserved(rehearsal)->departure);
+            if (is_after)
+                rehearsal_kill_after_commit(rehearsal, at);
+            else
+                rehearsal_kill_at_commit(rehearsal, at);
+            run_there_and_back(rehearsal);
+            assert_true(rehearsal->is_dead);
+            rehearsal_kill(rehearsal);
+            rehearsal_run(rehearsal, 20 * SECOND_MS);
+            if (rehearsal_start(rehearsal, &err) < 0)
+                fail_msg("%s", err.text);
+            run_there_and_back(rehearsal);
+            expect_there_and_back(rehearsal);
+            assert_int_equal(transfer_at(rehearsal, 0)->state, TRANSFER_DONE);
+        }
+}
+
 /* And dead again as soon as jobs were told the later departure, until after that one.  The notice
    counts from the first sight of the reservation, and is over then. */
 static void an_announcement_may_be_late_twice(void **state)
@@ -349,6 +384,7 @@ int main(void)
         cmocka_unit_test(a_persons_drain_keeps_its_reason),
         cmocka_unit_test(a_late_announcement_is_put_off),
         cmocka_unit_test(an_announcement_may_be_late_twice),
+        cmocka_unit_test(a_reservation_is_replaced_whenever_the_service_dies),
         cmocka_unit_test(slurmctld_may_restart_at_any_step),
         cmocka_unit_test(a_death_at_any_commit_loses_nothing),
         cmocka_unit_test(a_node_goes_to_kubernetes_and_back),

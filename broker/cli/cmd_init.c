@@ -228,10 +228,9 @@ static void show(const struct command_call *call, const json_t *clusters, const 
     if (client_wants_json(call))
         client_print_json(call, answer);
     else
-        printf(
-            "%s: %zu clusters, %zu node groups; clouds told the names of %zu.\nReplace the words "
-            "REPLACE-... in it, then: sluice validate; sluice doctor\n",
-            path, json_array_size(clusters), json_array_size(groups), told);
+        printf("%s: %zu clusters, %zu node groups; the names of %zu are known.\nReplace the words "
+               "REPLACE-... in it, then: sluice validate; sluice doctor\n",
+               path, json_array_size(clusters), json_array_size(groups), told);
 }
 
 /* From the nodes that clusters show to the written file. */

@@ -114,14 +114,34 @@ static void print_plan(const json_t *plan, struct text *out)
              json_text_or(plan, "fingerprint", "-"));
 }
 
+/* The service has refused a forecast that cannot be read.  schedules NULL: those in force, of whose
+   age the service warns. */
+static void add_age(const json_t *plan, const json_t *schedules, struct text *out)
+{
+    const char *text = json_text_or(schedules, FORECAST_FILE_NAME, "");
+    owned(forecast_file) struct forecast_file *file = forecast_file_parse(
+        text, strlen(text), FORECAST_FILE_NAME, &(struct error){ 0 });
+    const struct forecast_file_window *first = file ? forecast_file_first(file) : NULL;
+    struct wall_time at;
+    char until[WALL_TEXT_SIZE];
+
+    if (first && wall_parse(json_text_or(plan, "at", ""), false, &at, &(struct error){ 0 }) == 0 &&
+        first->until.ms < at.ms)
+        text_add(out,
+                 "warning: these schedules were to be planned again by %s; `sluice allocate` does "
+                 "it, with newer demand\n",
+                 wall_format(first->until, until));
+}
+
 /* The plan on standard output, and what it rests on uncertainly on standard error. */
-static void show_plan(const struct command_call *call, const json_t *plan)
+static void show_plan(const struct command_call *call, const json_t *plan, const json_t *schedules)
 {
     owned(text) struct text *out = text_new(PLAN_LIMIT);
     owned(text) struct text *warnings = text_new(PLAN_LIMIT);
 
     print_plan(plan, out);
     board_warnings(plan, warnings);
+    add_age(plan, schedules, warnings);
     output_print(call, out->chars);
     fputs(warnings->chars, stderr);
 }
@@ -177,7 +197,7 @@ int cmd_plan(struct command_call *call)
     if (client_wants_json(call))
         client_print_json(call, plan);
     else
-        show_plan(call, plan);
+        show_plan(call, plan, schedules);
     return call_flag(call, "exit-code") && print_changes(plan, changes) > 0 ? EXIT_DIFFERENT
                                                                             : EXIT_DONE;
 }
@@ -245,7 +265,7 @@ int cmd_apply(struct command_call *call)
     if (client_wants_json(call)) {
         client_print_json(call, plan);
     } else {
-        show_plan(call, plan);
+        show_plan(call, plan, json_object_get(request, "schedules"));
         print_applied(plan, json_object_get(request, "schedules"), out);
         output_print(call, out->chars);
     }

@@ -86,18 +86,15 @@ static struct wall_time wall_now(void)
 static void warn_of_age(struct validation *validation, const struct forecast_file *file,
                         const char *path)
 {
-    struct wall_time first = { INT64_MAX };
+    const struct forecast_file_window *first = forecast_file_first(file);
     char until[WALL_TEXT_SIZE];
     owned(chars) char *told = NULL;
 
-    for (size_t i = 0; i < file->windows.count; i++)
-        if (file->windows.items[i].until.ms > 0 && file->windows.items[i].until.ms < first.ms)
-            first = file->windows.items[i].until;
-    if (first.ms >= wall_now().ms)
+    if (!first || first->until.ms >= wall_now().ms)
         return;
     told = text_format("%s: these schedules were to be planned again by %s; `sluice allocate` does "
                        "it, with newer demand",
-                       path, wall_format(first, until));
+                       path, wall_format(first->until, until));
     add_warning(validation, path, told);
 }
 

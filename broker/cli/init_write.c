@@ -105,18 +105,149 @@ static void add_reservations(const json_t *groups, struct text *out)
     }
 }
 
-/* What each kind of cloud needs beside its kind; how it logs in stands in broker/README. */
+/* The instance group of a GKE node: gke-CLUSTER-POOL-HASH-xxxx is in gke-CLUSTER-POOL-HASH-grp. */
+static char *gke_group_of(const char *node, const char *pool)
+{
+    const char *dash = strrchr(node, '-');
+
+    if (!text_starts_with(node, "gke-") || !dash || strlen(dash) != 5)
+        return text_format("REPLACE-GROUP-OF-%s", pool);
+    return text_format("%.*s-grp", (int)(dash - node), node);
+}
+
+static void add_key(struct text *out, const char *key, const char *value)
+{
+    text_add(out, "    %s: ", key);
+    add_quoted(out, value);
+    text_add(out, "\n");
+}
+
+/* What nodes show, or a blank of the file. */
+static void add_known(struct text *out, const char *key, const char *value, const char *blank)
+{
+    add_key(out, key, value[0] ? value : blank);
+}
+
+static const char *text_of(const json_t *row, const char *member)
+{
+    return json_text_or(row, member, "");
+}
+
+/* The group that the cloud told, or the best that is known and why it is no more. */
+static void add_group(const json_t *row, const char *what, const char *guess, struct text *out)
+{
+    const char *told = json_text_or(row, "group", NULL);
+
+    if (told)
+        text_add(out, "    # told by the cloud: the group of node %s\n", text_of(row, "node"));
+    else
+        text_add(out, "    # needed: %s (%.300s)\n", what,
+                 json_text_or(row, "group_unknown", "the cloud was not asked"));
+    add_key(out, "group", told ?: guess);
+}
+
+static void place_gcp(const json_t *row, const char *name, struct text *out)
+{
+    owned(chars) char *what = text_format("the managed instance group of node %s",
+                                          text_of(row, "node"));
+    owned(chars) char *guess = gke_group_of(text_of(row, "node"), name);
+
+    add_known(out, "project", text_of(row, "project"), "REPLACE-PROJECT");
+    add_group(row, what, guess, out);
+}
+
+static void place_aws(const json_t *row, const char *name, struct text *out)
+{
+    const char *pool = text_of(row, "node_pool");
+    owned(chars) char *what = text_format("the Auto Scaling group%s%s, in one zone",
+                                          pool[0] ? " of node group " : "", pool);
+    owned(chars) char *guess = text_format("REPLACE-GROUP-OF-%s", name);
+
+    add_group(row, what, guess, out);
+}
+
+/* AKS makes the group of a cluster's machines, and calls it MC_GROUP_CLUSTER_REGION unless it is
+   told another name.  An underscore within a part hides where it ends. */
+static void place_azure(const json_t *row, const char *name, struct text *out)
+{
+    const char *found = text_of(row, "resource_group");
+    const char *group = found + 3;
+    size_t size = strlen(found) > 3 ? strcspn(group, "_") : 0;
+    const char *cluster = size > 0 && group[size] ? group + size + 1 : "";
+    size_t cluster_size = strcspn(cluster, "_");
+    owned(chars) char *group_name = text_format("%.*s", (int)size, group);
+    owned(chars) char *cluster_name = text_format("%.*s", (int)cluster_size, cluster);
+    owned(chars) char *blank = text_format("REPLACE-CLUSTER-OF-%s", text_of(row, "cluster"));
+    bool is_plain = strncasecmp(found, "MC_", 3) == 0 && cluster_size > 0 &&
+                    cluster[cluster_size] &&
+                    strcasecmp(cluster + cluster_size + 1, text_of(row, "region")) == 0;
+
+    (void)name;
+    if (is_plain) {
+        text_add(out, "    # needed: check both; read from the machines' resource group ");
+        add_quoted(out, found);
+        text_add(out, "\n");
+    } else {
+        text_add(out, "    # needed: resource group and name of the managed cluster (az aks list "
+                      "-o table)\n");
+    }
+    add_key(out, "resource_group", is_plain ? group_name : "REPLACE-RESOURCE-GROUP");
+    add_key(out, "managed_cluster", is_plain ? cluster_name : blank);
+    add_known(out, "agent_pool", text_of(row, "node_pool"), "REPLACE-POOL");
+}
+
+static void place_oci(const json_t *row, const char *name, struct text *out)
+{
+    const char *pool = text_of(row, "node_pool");
+    owned(chars) char *blank = text_format("REPLACE-OCID-OF-%s", name);
+
+    if (pool[0])
+        text_add(out, "    # shown by node %s\n", text_of(row, "node"));
+    else
+        text_add(out,
+                 "    # needed: the OCID of the node pool of node %s (oci ce node-pool list "
+                 "--compartment-id ID)\n",
+                 text_of(row, "node"));
+    add_known(out, "node_pool", pool, blank);
+}
+
+static void place_capi(const json_t *row, const char *name, struct text *out)
+{
+    const char *pool = text_of(row, "node_pool");
+    bool is_machine_pool = text_equal(text_of(row, "owner_kind"), "MachinePool");
+    owned(chars) char *blank = text_format("REPLACE-NAME-OF-%s", name);
+
+    if (is_machine_pool)
+        text_add(out, "    # shown by node %s: the owner of its Machine\n", text_of(row, "node"));
+    else if (pool[0])
+        text_add(
+            out,
+            "    # needed: check it; read from the name of the MachineSet that node %s shows\n",
+            text_of(row, "node"));
+    else
+        text_add(out,
+                 "    # needed: the MachineDeployment of node %s, by the management cluster "
+                 "(kubectl get machines -A\n    # -o wide -L cluster.x-k8s.io/deployment-name)\n",
+                 text_of(row, "node"));
+    add_known(out, "namespace", text_of(row, "namespace"), "default");
+    add_known(out, is_machine_pool ? "machine_pool" : "machine_deployment", pool, blank);
+}
+
+/* What each kind of cloud needs beside its kind (how it logs in stands in broker/README), and what
+   a pool is called there, line by line. */
 static const struct {
     const char *cloud;
     const char *needed;
+    void (*add_place)(const json_t *row, const char *name, struct text *out);
 } providers[] = {
-    { "gcp", "credentials: FILE, unless Google's own search order finds them" },
-    { "aws", "profile or role, unless the usual places for keys have them" },
+    { "gcp", "credentials: FILE, unless Google's own search order finds them", place_gcp },
+    { "aws", "profile or role, unless the usual places for keys have them", place_aws },
     { "azure",
       "subscription: the ID of the subscription; tenant and client_id, unless the environment has "
-      "them" },
-    { "oci", "profile: of Oracle's file of profiles, if it is not DEFAULT" },
-    { "capi", "kubeconfig: of the management cluster of Cluster API" },
+      "them",
+      place_azure },
+    { "oci", "profile: of Oracle's file of profiles, if it is not DEFAULT", place_oci },
+    { "capi", "kubeconfig: of the management cluster of Cluster API", place_capi },
 };
 
 static void add_providers(const json_t *accounts, struct text *out)
@@ -139,102 +270,11 @@ static void add_providers(const json_t *accounts, struct text *out)
     }
 }
 
-/* The instance group of a GKE node: gke-CLUSTER-POOL-HASH-xxxx is in gke-CLUSTER-POOL-HASH-grp. */
-static char *gke_group_of(const char *node, const char *pool)
-{
-    const char *dash = strrchr(node, '-');
-
-    if (!text_starts_with(node, "gke-") || !dash || strlen(dash) != 5)
-        return text_format("REPLACE-GROUP-OF-%s", pool);
-    return text_format("%.*s-grp", (int)(dash - node), node);
-}
-
-/* AKS makes the group of a cluster's machines, and calls it MC_GROUP_CLUSTER_REGION unless it is
-   told another name.  An underscore within a part hides where it ends. */
-static void add_managed_cluster(const json_t *row, struct text *out)
-{
-    const char *found = json_text_or(row, "resource_group", "");
-    const char *region = json_text_or(row, "region", "");
-    const char *group = found + 3;
-    size_t size = strlen(found) > 3 ? strcspn(group, "_") : 0;
-    const char *cluster = size > 0 && group[size] ? group + size + 1 : "";
-    size_t cluster_size = strcspn(cluster, "_");
-
-    if (strncasecmp(found, "MC_", 3) != 0 || cluster_size == 0 || !cluster[cluster_size] ||
-        strcasecmp(cluster + cluster_size + 1, region) != 0) {
-        text_add(out,
-                 "    # needed: resource group and name of the managed cluster (az aks list -o "
-                 "table)\n"
-                 "    resource_group: REPLACE-RESOURCE-GROUP\n"
-                 "    managed_cluster: REPLACE-CLUSTER-OF-%s\n",
-                 json_text_or(row, "cluster", "-"));
-        return;
-    }
-
-    owned(chars) char *group_name = text_format("%.*s", (int)size, group);
-    owned(chars) char *cluster_name = text_format("%.*s", (int)cluster_size, cluster);
-
-    text_add(out, "    # needed: check both; read from the machines' resource group ");
-    add_quoted(out, found);
-    text_add(out, "\n    resource_group: ");
-    add_quoted(out, group_name);
-    text_add(out, "\n    managed_cluster: ");
-    add_quoted(out, cluster_name);
-    text_add(out, "\n");
-}
-
-/* The group that the cloud told, or the best that is known and why it is no more. */
-static void add_group(const json_t *row, const char *what, const char *guess, struct text *out)
-{
-    const char *told = json_text_or(row, "group", NULL);
-
-    if (told)
-        text_add(out, "    # told by the cloud: the group of node %s\n    group: ",
-                 json_text_or(row, "node", "-"));
-    else
-        text_add(out, "    # needed: %s (%.300s)\n    group: ", what,
-                 json_text_or(row, "group_unknown", "the cloud was not asked"));
-    add_quoted(out, told ?: guess);
-    text_add(out, "\n");
-}
-
-/* What the pool is called at its cloud, line by line. */
 static void add_place(const json_t *row, const char *name, struct text *out)
 {
-    const char *cloud = json_text_or(row, "cloud", "");
-    const char *pool = json_text_or(row, "node_pool", "");
-    owned(chars) char *what = NULL;
-    owned(chars) char *guess = NULL;
-
-    if (text_equal(cloud, "gcp")) {
-        text_add(out, "    project: ");
-        add_quoted(out, json_text_or(row, "project", "REPLACE-PROJECT"));
-        text_add(out, "\n");
-        what = text_format("the managed instance group of node %s", json_text_or(row, "node", "-"));
-        guess = gke_group_of(json_text_or(row, "node", ""), name);
-        add_group(row, what, guess, out);
-    } else if (text_equal(cloud, "aws")) {
-        what = text_format("the Auto Scaling group%s%s, in one zone",
-                           pool[0] ? " of node group " : "", pool);
-        guess = text_format("REPLACE-GROUP-OF-%s", name);
-        add_group(row, what, guess, out);
-    } else if (text_equal(cloud, "azure")) {
-        add_managed_cluster(row, out);
-        text_add(out, "    agent_pool: %s\n", pool[0] ? pool : "REPLACE-POOL");
-    } else if (text_equal(cloud, "oci")) {
-        text_add(out,
-                 "    # needed: the OCID of the node pool of node %s (oci ce node-pool list "
-                 "--compartment-id ID)\n"
-                 "    node_pool: REPLACE-OCID-OF-%s\n",
-                 json_text_or(row, "node", "-"), name);
-    } else {
-        text_add(out,
-                 "    # needed: the MachineDeployment of node %s, by the management cluster "
-                 "(kubectl get machines -A\n    # -o wide -L cluster.x-k8s.io/deployment-name)\n"
-                 "    namespace: default\n"
-                 "    machine_deployment: REPLACE-NAME-OF-%s\n",
-                 json_text_or(row, "node", "-"), name);
-    }
+    for (size_t k = 0; k < COUNT_OF(providers); k++)
+        if (text_equal(text_of(row, "cloud"), providers[k].cloud))
+            providers[k].add_place(row, name, out);
 }
 
 static char *pool_name(const json_t *groups, size_t at)
@@ -260,7 +300,27 @@ static char *lane_of(const json_t *group)
 {
     owned(chars) char *reservation = reservation_of(group);
 
-    return text_format("%s/%s", json_text_or(group, "cluster", ""), reservation);
+    return text_format("%s/%s", text_of(group, "cluster"), reservation);
+}
+
+/* The machines' group at the cloud; of one that is not known, the group's own members. */
+static char *place_of(const json_t *group)
+{
+    if (!json_text_or(group, "group", NULL))
+        return json_print(group);
+    return text_format("%s/%s/%s/%s/%s", text_of(group, "cloud"), text_of(group, "cluster"),
+                       text_of(group, "project"), text_of(group, "namespace"),
+                       text_of(group, "group"));
+}
+
+/* A group that is no pool of the file, and what to do about it. */
+static void add_left_out(const json_t *row, const char *why, struct text *out)
+{
+    text_add(out, "  # also found: %" PRId64 " nodes of %s in %s (zone %s, node %s, node group ",
+             json_int_or(row, "nodes", 0), text_of(row, "machine"), text_of(row, "cluster"),
+             text_of(row, "zone"), text_of(row, "node"));
+    add_quoted(out, text_of(row, "node_pool"));
+    text_add(out, ").\n  # %s\n", why);
 }
 
 static void add_pools(const json_t *groups, struct text *out)
@@ -275,21 +335,23 @@ static void add_pools(const json_t *groups, struct text *out)
         owned(chars) char *name = pool_name(groups, i);
         owned(chars) char *reservation = reservation_of(row);
 
-        if (!is_first(groups, i, lane_of)) {
-            text_add(out,
-                     "  # also found: %" PRId64 " nodes of %s in %s (node group %s, node %s). A "
-                     "cluster has one pool in a\n  # reservation: give them a reservation of their "
-                     "own, or leave them out.\n",
-                     json_int_or(row, "nodes", 0), json_text_or(row, "machine", ""),
-                     json_text_or(row, "cluster", ""), json_text_or(row, "node_pool", "-"),
-                     json_text_or(row, "node", "-"));
-            continue;
+        if (!is_first(groups, i, place_of)) {
+            add_left_out(row,
+                         "It is the group of a pool above, in another zone. A pool is in one zone: "
+                         "use a node group for each zone.",
+                         out);
+        } else if (!is_first(groups, i, lane_of)) {
+            add_left_out(row,
+                         "A cluster has one pool in a reservation: give them a reservation of "
+                         "their own, or leave them out.",
+                         out);
+        } else {
+            text_add(out, "  %s:\n    cluster: %s\n    reservation: %s\n    provider: %s\n", name,
+                     text_of(row, "cluster"), reservation, text_of(row, "cloud"));
+            add_place(row, name, out);
+            text_add(out, "    static_nodes: %" PRId64 "\n",
+                     json_int_or(row, "nodes", 0) - json_int_or(row, "movable_nodes", 0));
         }
-        text_add(out, "  %s:\n    cluster: %s\n    reservation: %s\n    provider: %s\n", name,
-                 json_text_or(row, "cluster", ""), reservation, json_text_or(row, "cloud", ""));
-        add_place(row, name, out);
-        text_add(out, "    static_nodes: %" PRId64 "\n",
-                 json_int_or(row, "nodes", 0) - json_int_or(row, "movable_nodes", 0));
     }
 }
 

@@ -129,6 +129,11 @@ json_t *init_accounts(const json_t *groups, const json_t *given, struct error *e
     return steal(&accounts);
 }
 
+static bool is_known(const json_t *row)
+{
+    return json_text_or(row, "group", NULL) != NULL;
+}
+
 static void on_group(void *context, const char *group, const struct error *err)
 {
     struct asking *asking = context;
@@ -221,7 +226,8 @@ void init_ask_clouds(const json_t *accounts, int64_t timeout_ms, json_t *groups)
         struct asking asking = { .loop = world.world.loop, .kind = provider_kinds[k] };
 
         json_array_foreach(groups, i, row)
-            if (text_equal(json_text_or(row, "cloud", ""), asking.kind->account.name))
+            if (!is_known(row) &&
+                text_equal(json_text_or(row, "cloud", ""), asking.kind->account.name))
                 ask_row(&world.world, accounts, &asking, timeout_ms, row);
         provider_close(asking.provider);
         free_account(asking.kind, asking.account);
@@ -233,8 +239,7 @@ void init_ask_nothing(json_t *groups)
     json_t *row;
     size_t i;
 
-    json_array_foreach(groups, i, row) {
-        json_object_set_new(row, "group", json_null());
-        json_object_set_new(row, "group_unknown", json_text("the cloud was not asked"));
-    }
+    json_array_foreach(groups, i, row)
+        json_object_set_new(row, "group_unknown",
+                            is_known(row) ? json_null() : json_text("the cloud was not asked"));
 }

@@ -16,10 +16,10 @@
 json_t *init_accounts(const json_t *groups, const json_t *given, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Sets two members of each group: `group`, the name that the cloud has for it, or null; and
-   `group_unknown`, why it is null, or null.  A cloud that does not answer is not asked for its
-   other groups. */
+/* Sets two members of each group: `group`, the name that the cloud has for it, where the node did
+   not show it; and `group_unknown`, why it is null still, or null.  A cloud that does not answer is
+   not asked for its other groups. */
 void init_ask_clouds(const json_t *accounts, int64_t timeout_ms, json_t *groups);
 
-/* Sets the same members without asking. */
+/* Sets `group_unknown` without asking. */
 void init_ask_nothing(json_t *groups);

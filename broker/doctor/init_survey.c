@@ -22,10 +22,14 @@ static const char machine_label[] = "node.kubernetes.io/instance-type";
 static const char zone_label[] = "topology.kubernetes.io/zone";
 static const char region_label[] = "topology.kubernetes.io/region";
 
-/* Labels by which clouds name the group of a node. */
-static const char *const group_labels[] = { "cloud.google.com/gke-nodepool",
-                                            "eks.amazonaws.com/nodegroup",
-                                            "kubernetes.azure.com/agentpool", "agentpool" };
+/* Where clouds name the group of a node: in a label or an annotation. */
+static const char *const group_keys[] = { "cloud.google.com/gke-nodepool",
+                                          "eks.amazonaws.com/nodegroup",
+                                          "kubernetes.azure.com/agentpool", "agentpool",
+                                          "oci.oraclecloud.com/node-pool-id" };
+
+/* Clouds whose name for the group is the one that the node shows. */
+static const char *const shown_by_node[] = { "azure", "oci", "capi" };
 
 /* How a provider ID begins, and the cloud that it is of. */
 static const struct {
@@ -34,10 +38,12 @@ static const struct {
     { "gce://", "gcp" }, { "aws://", "aws" }, { "azure://", "azure" }, { "ocid1.", "oci" }
 };
 
-static const char *cloud_of(const char *provider_id)
+/* Cluster API marks its nodes, whose machines are of any cloud. */
+static const char *cloud_of(const struct node *node)
 {
     for (size_t i = 0; i < COUNT_OF(clouds); i++)
-        if (text_starts_with(provider_id, clouds[i].scheme))
+        if (text_starts_with(node->provider_id, clouds[i].scheme) &&
+            !node_annotation(node, "cluster.x-k8s.io/machine"))
             return clouds[i].cloud;
     return "capi";
 }
@@ -51,12 +57,38 @@ static char *part_after(const char *path, const char *before)
     return text_format("%.*s", (int)strcspn(at, "/"), at);
 }
 
-static const char *group_of(const struct node *node)
+static const char *note_of(const struct node *node, const char *key)
 {
-    for (size_t i = 0; i < COUNT_OF(group_labels); i++)
-        if (node_label(node, group_labels[i]))
-            return node_label(node, group_labels[i]);
-    return "";
+    return node_annotation(node, key) ?: "";
+}
+
+/* A node of Cluster API shows the owner of its Machine: a MachinePool, or a MachineSet, whose name
+   is that of its MachineDeployment and a suffix without a dash. */
+static char *group_of(const struct node *node)
+{
+    const char *owner = note_of(node, "cluster.x-k8s.io/owner-name");
+    const char *dash = strrchr(owner, '-');
+
+    if (text_equal(note_of(node, "cluster.x-k8s.io/owner-kind"), "MachineSet") && dash)
+        return text_format("%.*s", (int)(dash - owner), owner);
+    if (owner[0])
+        return mem_copy_chars(owner);
+    for (size_t i = 0; i < COUNT_OF(group_keys); i++) {
+        const char *found = node_label(node, group_keys[i]) ?: node_annotation(node, group_keys[i]);
+
+        if (found)
+            return mem_copy_chars(found);
+    }
+    return mem_copy_chars("");
+}
+
+/* What the cloud calls the group, if the node shows it; otherwise null. */
+static json_t *own_name(const char *cloud, const char *group)
+{
+    for (size_t i = 0; group[0] && i < COUNT_OF(shown_by_node); i++)
+        if (text_equal(cloud, shown_by_node[i]))
+            return json_text(group);
+    return json_null();
 }
 
 /* "us-east5-a" is in us-east5, as clouds name zones; "us-east-1a" in us-east-1. */
@@ -76,15 +108,19 @@ static json_t *describe(const char *cluster, const struct snapshot *snapshot,
                         const struct node *node)
 {
     owned(chars) char *project = part_after(node->provider_id, "gce://");
-    owned(chars) char *group = part_after(node->provider_id, "/resourceGroups/");
+    owned(chars) char *resources = part_after(node->provider_id, "/resourceGroups/");
     owned(chars) char *subscription = part_after(node->provider_id, "/subscriptions/");
     owned(chars) char *region = region_of(node);
+    owned(chars) char *group = group_of(node);
+    const char *cloud = cloud_of(node);
 
-    return json_make("{ss ss ss ss ss ss ss ss ss sI}", "cluster", cluster, "machine",
+    return json_make("{ss ss ss ss ss ss so ss ss ss ss ss sI}", "cluster", cluster, "machine",
                      node_label(node, machine_label) ?: "", "region", region, "zone",
-                     node_label(node, zone_label) ?: "", "cloud", cloud_of(node->provider_id),
-                     "node_pool", group_of(node), "project", project, "resource_group", group,
-                     "subscription", subscription, "gpus_per_node",
+                     node_label(node, zone_label) ?: "", "cloud", cloud, "node_pool", group,
+                     "group", own_name(cloud, group), "owner_kind",
+                     note_of(node, "cluster.x-k8s.io/owner-kind"), "namespace",
+                     note_of(node, "cluster.x-k8s.io/cluster-namespace"), "project", project,
+                     "resource_group", resources, "subscription", subscription, "gpus_per_node",
                      (json_int_t)gpus_of_node(snapshot, node));
 }
 

@@ -11,8 +11,11 @@
 #include <jansson.h>
 
 /* clusters: [{cluster, role, kubeconfig, context}].  Returns [{cluster, machine, region, zone,
-   cloud (gcp, aws, azure, oci, capi), node_pool, node (one of them), provider_id (of that node),
-   project, subscription, resource_group, gpus_per_node, nodes, movable_nodes}], one for each group
-   of alike nodes.  NULL: a cluster did not answer in time. */
+   cloud (gcp, aws, azure, oci, capi), node_pool, group, node (one of them), provider_id (of that
+   node), project, subscription, resource_group, namespace, owner_kind, gpus_per_node, nodes,
+   movable_nodes}], one for each group of alike nodes.  `node_pool` is what the node shows of its
+   group; `group` is that if the cloud calls the group so, too, or else null.  `namespace` and
+   `owner_kind` are of the Machine of Cluster API.  "": unknown.
+   NULL: a cluster did not answer in time. */
 json_t *init_survey(const json_t *clusters, int64_t timeout_ms, struct error *err)
     __attribute__((warn_unused_result));

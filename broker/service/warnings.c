@@ -296,18 +296,11 @@ static void add_outdated(const struct service *service, struct health *health)
 {
     const struct forecast_file *file = service->forecast;
     struct wall_time now = loop_wall(service->world->loop);
-    const struct forecast_file_window *first = NULL;
+    const struct forecast_file_window *first = file ? forecast_file_first(file) : NULL;
     struct condition condition = { .kind = CONDITION_FORECAST_OUTDATED };
     char until[WALL_TEXT_SIZE];
 
-    for (size_t i = 0; file && i < file->windows.count; i++) {
-        const struct forecast_file_window *window = &file->windows.items[i];
-
-        if (now.ms >= window->until.ms + PLAN_GRACE_MS &&
-            (!first || window->until.ms < first->until.ms))
-            first = window;
-    }
-    if (!first)
+    if (!first || now.ms < first->until.ms + PLAN_GRACE_MS)
         return;
     condition.what = first->window;
     condition.since = first->until;

@@ -75,8 +75,7 @@ static void the_first_file_is_valid_and_moves_nothing(void **state)
     owned(said) struct said again = expect_code(folder, 3, line);
     owned(text) struct text *kept = said_file(folder, "first.yaml");
 
-    assert_non_null(
-        strstr(made.out->chars, "2 clusters, 2 node groups; clouds told the names of 0"));
+    assert_non_null(strstr(made.out->chars, "2 clusters, 2 node groups; the names of 0 are known"));
     assert_string_equal(made.err->chars, "");
     assert_non_null(strstr(first->chars, "time_zone: Asia/Seoul\n"));
     assert_non_null(strstr(first->chars,
@@ -122,17 +121,24 @@ static void each_cloud_has_its_lines(void **state)
 {
     static const struct {
         const char *cloud, *zone, *region, *pool, *node, *resource_group;
+        const char *owner_kind; /* of Cluster API */
     } rows[] = {
-        { "gcp", "us-east5-a", "us-east5", "gpus", "gke-prod-gpus-1a2b3c4d-x9z8", "" },
-        { "gcp", "us-east5-a", "us-east5", "own", "my-node-1", "" },
-        { "aws", "us-east-1a", "us-east-1", "gpu-nodes", "ip-10-0-0-1.ec2.internal", "" },
-        { "azure", "eastus-1", "eastus", "gpunp", "aks-gpunp-1-vmss000000", "mc_ml_prod_1_eastus" },
-        { "azure", "eastus-2", "eastus", "gpunp2", "aks-gpunp2-2-vmss000000",
-          "MC_ml_prod-1_eastus" },
+        { "gcp", "us-east5-a", "us-east5", "gpus", "gke-prod-gpus-1a2b3c4d-x9z8", "", "" },
+        { "gcp", "us-east5-a", "us-east5", "own", "my-node-1", "", "" },
+        { "aws", "us-east-1a", "us-east-1", "gpu-nodes", "ip-10-0-0-1.ec2.internal", "", "" },
+        { "azure", "eastus-1", "eastus", "gpunp", "aks-gpunp-1-vmss000000", "mc_ml_prod_1_eastus",
+          "" },
+        { "azure", "eastus-2", "eastus", "gpunp2", "aks-gpunp2-2-vmss000000", "MC_ml_prod-1_eastus",
+          "" },
         { "azure", "eastus-3", "eastus", "gpunp3", "aks-gpunp3-3-vmss000000",
-          "MC_m\"l_pr\\od_eastus" },
-        { "oci", "AD-1", "us-ashburn-1", "", "10.0.10.7", "" },
-        { "capi", "rack-1", "home", "", "metal-1", "" },
+          "MC_m\"l_pr\\od_eastus", "" },
+        { "azure", "eastus-1", "eastus", "gpunp2", "aks-gpunp2-2-vmss000001", "MC_ml_prod-1_eastus",
+          "" },
+        { "oci", "AD-1", "us-ashburn-1", "", "10.0.10.7", "", "" },
+        { "oci", "AD-2", "us-ashburn-1", "ocid1.nodepool.oc1..a\nb: c", "10.0.10.8", "", "" },
+        { "capi", "rack-1", "home", "", "metal-1", "", "" },
+        { "capi", "rack-2", "home", "gpus", "metal-2", "", "MachineSet" },
+        { "capi", "rack-3", "home", "gpu-pool", "metal-3", "", "MachinePool" },
     };
     owned(json) json_t *clusters = json_make("[{ss ss ss ss}]", "cluster", "prod", "role",
                                              "production", "kubeconfig", "/a \"b\"/config",
@@ -144,14 +150,20 @@ static void each_cloud_has_its_lines(void **state)
     owned(said) struct said valid = { 0 };
 
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(rows); i++)
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const bool is_shown = rows[i].pool[0] && !text_equal(rows[i].cloud, "gcp") &&
+                              !text_equal(rows[i].cloud, "aws");
+
         json_array_append_new(
             groups,
-            json_make("{ss ss ss ss ss ss ss ss ss sI sI sI}", "cluster", "prod", "machine", "gpu8",
-                      "region", rows[i].region, "zone", rows[i].zone, "cloud", rows[i].cloud,
-                      "node_pool", rows[i].pool, "project", "p", "node", rows[i].node,
-                      "resource_group", rows[i].resource_group, "gpus_per_node", (json_int_t)8,
-                      "nodes", (json_int_t)(4 + (json_int_t)i), "movable_nodes", (json_int_t)1));
+            json_make("{ss ss ss ss ss ss ss ss ss ss ss* sI sI sI}", "cluster", "prod", "machine",
+                      "gpu8", "region", rows[i].region, "zone", rows[i].zone, "cloud",
+                      rows[i].cloud, "node_pool", rows[i].pool, "project", "p", "node",
+                      rows[i].node, "resource_group", rows[i].resource_group, "owner_kind",
+                      rows[i].owner_kind, "group", is_shown ? rows[i].pool : NULL, "gpus_per_node",
+                      (json_int_t)8, "nodes", (json_int_t)(4 + (json_int_t)i), "movable_nodes",
+                      (json_int_t)1));
+    }
     init_ask_nothing(groups);
     json_object_set_new(json_array_get(groups, 2), "group", json_text("eks-gpu-nodes-1a2b"));
     accounts = init_accounts(groups, NULL, &err);
@@ -225,13 +237,10 @@ static const struct asked asked[] = {
     { 3,
       "",
       "",
-      { "subscription: \"s-1\"", "managed_cluster: REPLACE-CLUSTER-OF-prod-a" },
-      "azure does not tell it by a node" },
-    { 5,
-      "",
-      "",
-      { "REPLACE-OCID-OF-prod-a", "profile: \"SIM\"" },
-      "oci does not tell it by a node" },
+      { "subscription: \"s-1\"", "managed_cluster: \"REPLACE-CLUSTER-OF-prod-a\"" },
+      "" },
+    { 4, "", "", { "namespace: \"infra\"", "machine_deployment: \"lab\"" }, "" },
+    { 5, "", "", { "node_pool: \"ocid1.nodepool.oc1.sim.prod\"", "profile: \"SIM\"" }, "" },
     { 0,
       "denied: [{whose: gcp, action: compute.instances.get}]\n",
       "",
@@ -312,7 +321,7 @@ static void a_silent_cloud_is_asked_once(void **state)
     assert_true(now_ms() - began_ms >= TIME_MS);
     assert_non_null(first);
     assert_non_null(strstr(first + 1, "is not known: gcp did not answer in time"));
-    assert_non_null(strstr(made.out->chars, "clouds told the names of 0"));
+    assert_non_null(strstr(made.out->chars, "the names of 0 are known"));
     close(fd);
     assert_int_equal(end_program(pid), 0);
     folder = before;

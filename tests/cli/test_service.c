@@ -9,6 +9,7 @@
 #include "tests/cli/programs.h"
 #include "tests/cli/schema.h"
 #include "tests/support/golden.h"
+#include "windows/forecast/forecast_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { QUICK_MS = 100, TRIES_MS = 20000, FEW_FILES = 500, MANY_FILES = 65536 };
 
@@ -234,6 +236,26 @@ static void exit_codes_say_what_happened(void **state)
     assert_int_equal(mkfifo(fifo, 0600), 0);
     expect(1, "plan --out @/pipe", "pipe: is not a regular file");
     expect(0, "apply", "Applied");
+}
+
+/* Old schedules are said to be old before they are applied; those in force are the service's to
+   tell. */
+static void a_plan_says_how_old_it_is(void **state)
+{
+    static const char file[] =
+        "{\"kind\": \"forecast\", \"version\": 1, \"windows\": [{\"window\": \"day\", "
+        "\"demand_from\": "
+        "\"2019-11-09T00:00:00Z\", \"demand_to\": \"2019-11-16T00:00:00Z\", \"use_until\": "
+        "\"2019-11-18T00:00:00Z\", \"is_forecast\": true, \"queues\": []}]}";
+    static const char warning[] = "warning: these schedules were to be planned again by 2019-11-18";
+    owned(chars) char *path = test_folder_write(folder, "schedules/" FORECAST_FILE_NAME, file);
+
+    (void)state;
+    expect(0, "plan --out @/old.json", warning);
+    expect(0, "apply @/old.json", warning);
+    expect(0, "plan --in-force", "Plan: 0 nodes to move now");
+    assert_int_equal(unlink(path), 0);
+    expect(0, "apply", "Applied: 2 schedules are in force.");
 }
 
 /* As another user, who may not even see this program: what it says, and its exit code. */
@@ -585,6 +607,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_codes_say_what_happened),
+        cmocka_unit_test(a_plan_says_how_old_it_is),
         cmocka_unit_test(the_status_answers_at_once),
         cmocka_unit_test(json_has_the_keys_that_it_always_had),
         cmocka_unit_test(published_schemas_are_true),

@@ -42,6 +42,19 @@ const struct forecast_file_window *forecast_file_find(const struct forecast_file
     return NULL;
 }
 
+const struct forecast_file_window *forecast_file_first(const struct forecast_file *file)
+{
+    const struct forecast_file_window *first = NULL;
+
+    for (size_t i = 0; i < file->windows.count; i++) {
+        const struct forecast_file_window *window = &file->windows.items[i];
+
+        if (window->until.ms > 0 && (!first || window->until.ms < first->until.ms))
+            first = window;
+    }
+    return first;
+}
+
 struct forecast_file_window *forecast_file_add(struct forecast_file *file, const char *window)
 {
     const struct forecast_file_window *known = forecast_file_find(file, window);

@@ -81,6 +81,9 @@ struct forecast_file_row *forecast_file_add_row(struct forecast_file_window *win
 const struct forecast_file_window *forecast_file_find(const struct forecast_file *file,
                                                       const char *window);
 
+/* The first time by which a window was to be planned again, and that window; NULL: none has one. */
+const struct forecast_file_window *forecast_file_first(const struct forecast_file *file);
+
 /* Every member is checked, and an unknown one refused: ERROR_INVALID with "SOURCE: where:
    sentence".  A version that this program does not know is refused, too. */
 struct forecast_file *forecast_file_parse(const char *bytes, size_t size, const char *source,

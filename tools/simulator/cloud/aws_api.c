@@ -448,6 +448,13 @@ static void made(struct simulator *sim, struct machine *machine)
     machine->is_exposed = sim_aws_has(machine->pool, sim, "unprotected");
 }
 
+static void mark_node(const struct machine *machine, json_t *labels, json_t *annotations)
+{
+    (void)annotations;
+    json_object_set_new(labels, "eks.amazonaws.com/nodegroup",
+                        json_string(machine->pool->plan->name));
+}
+
 const struct sim_cloud sim_aws = {
     .kind = "aws",
     .heals_with_new = true,
@@ -458,5 +465,6 @@ const struct sim_cloud sim_aws = {
     .name_machine = name_machine,
     .name_node = name_node,
     .provider_id = provider_id,
+    .mark_node = mark_node,
     .print_machine = sim_aws_print_member,
 };

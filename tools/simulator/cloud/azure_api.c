@@ -305,5 +305,6 @@ const struct sim_cloud sim_azure = {
     .fail = fail,
     .name_machine = sim_azure_name_machine,
     .provider_id = sim_azure_provider_id,
+    .mark_node = sim_azure_mark_node,
     .print_machine = sim_azure_print_machine,
 };

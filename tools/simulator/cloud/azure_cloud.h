@@ -58,6 +58,7 @@ void sim_azure_print_machine(const struct machine *machine, struct text *out);
 void sim_azure_name_machine(struct simulator *sim, const struct pool *pool, int number,
                             char out[SIM_NAME_SIZE]);
 char *sim_azure_provider_id(const struct machine *machine);
+void sim_azure_mark_node(const struct machine *machine, json_t *labels, json_t *annotations);
 
 /* azure_pools.c */
 void sim_azure_get_pool(struct sim_call *call, struct pool *pool);

@@ -76,6 +76,13 @@ char *sim_azure_provider_id(const struct machine *machine)
     return text_format("azure://%s", id);
 }
 
+void sim_azure_mark_node(const struct machine *machine, json_t *labels, json_t *annotations)
+{
+    (void)annotations;
+    json_object_set_new(labels, "kubernetes.azure.com/agentpool",
+                        json_string(agent_pool(machine->pool)));
+}
+
 static json_t *show(const struct machine *machine)
 {
     const struct pool *pool = machine->pool;

@@ -422,6 +422,24 @@ static void print_machine(const struct machine *machine, struct text *out)
     text_add(out, "%s", chars);
 }
 
+/* The owner is named, not its deployment: the MachineSet's name has a suffix. */
+static void mark_node(const struct machine *machine, json_t *labels, json_t *annotations)
+{
+    const struct pool *pool = machine->pool;
+    bool is_machine_pool = sim_capi_is_machine_pool(pool);
+    owned(chars) char *owner = text_format("%s%s", sim_capi_name(pool),
+                                           is_machine_pool ? "" : "-7xk2p");
+
+    (void)labels;
+    json_object_update_new(
+        annotations,
+        json_make("{ss ss ss ss ss}", "cluster.x-k8s.io/cluster-name", pool->cluster->plan->name,
+                  "cluster.x-k8s.io/cluster-namespace", sim_capi_namespace(pool),
+                  "cluster.x-k8s.io/machine", machine->name, "cluster.x-k8s.io/owner-kind",
+                  is_machine_pool ? "MachinePool" : "MachineSet", "cluster.x-k8s.io/owner-name",
+                  owner));
+}
+
 const struct sim_cloud sim_capi = {
     .kind = "capi",
     .is_kubernetes = true,
@@ -431,5 +449,6 @@ const struct sim_cloud sim_capi = {
     .heal = heal,
     .name_machine = name_machine,
     .provider_id = provider_id,
+    .mark_node = mark_node,
     .print_machine = print_machine,
 };

@@ -437,6 +437,13 @@ static char *provider_id(const struct machine *machine)
                        machine->pool->reservation->plan->zone, machine->name);
 }
 
+static void mark_node(const struct machine *machine, json_t *labels, json_t *annotations)
+{
+    (void)annotations;
+    json_object_set_new(labels, "cloud.google.com/gke-nodepool",
+                        json_string(machine->pool->plan->name));
+}
+
 const struct sim_cloud sim_gcp = {
     .kind = "gcp",
     .has_request_ids = true,
@@ -444,5 +451,6 @@ const struct sim_cloud sim_gcp = {
     .fail = fail,
     .name_machine = name_machine,
     .provider_id = provider_id,
+    .mark_node = mark_node,
     .print_machine = add_instance,
 };

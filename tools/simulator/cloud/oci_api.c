@@ -447,6 +447,13 @@ static char *provider_id(const struct machine *machine)
     return mem_copy_chars(machine->name);
 }
 
+static void mark_node(const struct machine *machine, json_t *labels, json_t *annotations)
+{
+    (void)labels;
+    json_object_set_new(annotations, "oci.oraclecloud.com/node-pool-id",
+                        json_string(sim_pool_text(machine->pool, "node_pool")));
+}
+
 const struct sim_cloud sim_oci = {
     .kind = "oci",
     .answer = answer,
@@ -455,5 +462,6 @@ const struct sim_cloud sim_oci = {
     .name_machine = name_machine,
     .name_node = name_node,
     .provider_id = provider_id,
+    .mark_node = mark_node,
     .print_machine = add_node,
 };

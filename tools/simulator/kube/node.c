@@ -212,11 +212,12 @@ struct kube_node *sim_node_register(struct simulator *sim, struct machine *machi
     sim_uuid(sim, node->uid);
     node->annotations = json_object();
     node->taints = json_array();
-    node->labels = json_make("{s:s, s:s, s:s, s:s, s:s}", "kubernetes.io/hostname", node->name,
-                             "cloud.google.com/gke-nodepool", pool->plan->name,
+    node->labels = json_make("{s:s, s:s, s:s, s:s}", "kubernetes.io/hostname", node->name,
                              "topology.kubernetes.io/zone", plan->zone,
                              "node.kubernetes.io/instance-type", plan->machine,
                              "kubernetes.io/arch", "amd64");
+    if (pool->cloud->mark_node)
+        pool->cloud->mark_node(machine, node->labels, node->annotations);
     if (!machine->is_static)
         json_object_set_new(node->labels, sim->scenario->label_key,
                             json_string(sim->scenario->label_value));

@@ -28,6 +28,8 @@ struct sim_cloud {
                          char out[SIM_NAME_SIZE]);
     void (*name_node)(const struct machine *machine, char out[SIM_NAME_SIZE]); /* NULL: as it */
     char *(*provider_id)(const struct machine *machine); /* the caller frees it */
+    /* NULL, or: adds what the cloud writes on the machine's Node. */
+    void (*mark_node)(const struct machine *machine, json_t *labels, json_t *annotations);
     /* Prints the machine as the cloud's list shows it; called at each change, for lists that lie.
      */
     void (*print_machine)(const struct machine *machine, struct text *out);

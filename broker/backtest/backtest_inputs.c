@@ -162,11 +162,10 @@ static int take_flags(struct backtest_inputs *inputs, struct error *err)
 static int take_workload(struct backtest_inputs *inputs, const struct config_queue *queue,
                          const struct config_workload *workload, struct error *err)
 {
-    const struct demand_series *series = demand_find(inputs->demand, queue->name);
+    const struct demand_series *series = demand_need(inputs->demand, queue->name, err);
 
     if (!series)
-        return error_set(err, ERROR_INVALID, "queue %s: the demand has no rows for it",
-                         queue->name);
+        return -1;
     inputs->queues[inputs->setup.queue_count++] = (struct backtest_queue){
         .series = series,
         .target = config_target(queue, 0),

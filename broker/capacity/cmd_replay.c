@@ -184,9 +184,7 @@ static const struct demand_series *choose_queue(const struct demand *demand, con
     const struct demand_series *series = &demand->series[0];
 
     if (queue) {
-        series = demand_find(demand, queue);
-        if (!series)
-            error_set(err, ERROR_INVALID, "the demand has no queue \"%s\"", queue);
+        series = demand_need(demand, queue, err);
     } else if (demand->count > 1) {
         error_set(err, ERROR_INVALID,
                   "the demand has %zu queues; choose one with --queue (%s, ...)", demand->count,

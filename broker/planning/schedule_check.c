@@ -25,20 +25,27 @@ static const struct config_workload *find_workload(const struct config *config, 
     return NULL;
 }
 
+/* "FILE:LINE"; the caller frees it. */
+static char *place_of(const char *source, int line)
+{
+    return line > 0 ? text_format("%s:%d", source, line) : mem_copy_chars(source);
+}
+
 static int check_replicas(const struct config *config, const struct schedule_replicas *row,
                           const char *source, struct error *err)
 {
     const struct config_workload *workload = find_workload(config, row->workload);
+    owned(chars) char *place = place_of(source, row->line);
 
     if (!workload)
         return error_set(err, ERROR_INVALID,
-                         "%s: workloads.%s: the configuration has no such workload", source,
+                         "%s: workloads.%s: the configuration has no such workload", place,
                          row->workload);
     for (size_t i = 0; i < workload->share_count; i++)
         if (text_equal(workload->shares[i].cluster->name, row->cluster))
             return 0;
     return error_set(err, ERROR_INVALID,
-                     "%s: workloads.%s.%s: the workload does not run in that cluster", source,
+                     "%s: workloads.%s.%s: the workload does not run in that cluster", place,
                      row->workload, row->cluster);
 }
 
@@ -110,11 +117,12 @@ static int check_nodes(const struct check *check, const struct schedule_nodes *r
         const struct config_pool *pool = find_pool(config, row, zone);
         const char *fault = find_fault(check, pool, row->counts[zone]);
         owned(chars) char *end = find_end(check, pool, row->counts[zone]);
+        owned(chars) char *place = place_of(check->source, row->line);
 
         if (fault || end)
-            return error_set(err, ERROR_INVALID, "%s: compute.%s.%s.%s.counts[%zu]: %d: %s",
-                             check->source, row->machine, row->region, row->cluster, zone,
-                             row->counts[zone], fault ?: end);
+            return error_set(err, ERROR_INVALID, "%s: compute.%s.%s.%s.counts[%zu]: %d: %s", place,
+                             row->machine, row->region, row->cluster, zone, row->counts[zone],
+                             fault ?: end);
         require(!pool || (pool->reservation >= config->reservations &&
                           pool->reservation < config->reservations + config->reservation_count));
         if (pool)

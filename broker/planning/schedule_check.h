@@ -20,8 +20,8 @@ struct schedule_use {
     struct wall_time from; /* now */
 };
 
-/* use NULL: not known; no end of a reservation is too soon then.  ERROR_INVALID with "SOURCE:
-   key: sentence". */
+/* use NULL: not known; no end of a reservation is too soon then.  ERROR_INVALID with "SOURCE:LINE:
+   key: sentence", or without the line if the fault is of several. */
 int schedule_check(const struct config *config, const struct schedule *schedule, const char *source,
                    const struct schedule_use *use, struct error *err)
     __attribute__((warn_unused_result));

@@ -149,7 +149,7 @@ static int add_queues(struct model *model, const struct config *config, const st
         require(model->model.queue_count <= config->workload_count); /* one of each workload */
         *item = (struct allocate_queue){
             .name = queue->name,
-            .demand = demand_find(demand, queue->name),
+            .demand = demand_need(demand, queue->name, err),
             .target = config_target(queue, options->percentile),
             .service_s = (double)queue->service_ms / SECOND_MS,
             .service_cv = queue->service_cv,
@@ -160,9 +160,7 @@ static int add_queues(struct model *model, const struct config *config, const st
             .survives_zone = options->loses_zone,
         };
         if (!item->demand)
-            return error_set(err, ERROR_INVALID,
-                             "queue %s: the demand has no rows for it, and workload %s serves it",
-                             queue->name, config->workloads[i].name);
+            return error_context(err, "workload %s", config->workloads[i].name);
     }
     return 0;
 }

@@ -168,7 +168,6 @@ struct forecasts *forecasts_new(const struct config *config, const struct demand
         const struct config_queue *queue = &config->queues[i];
         struct forecast_setup setup = setup_of(demand, config->windows, options);
 
-        setup.series = demand_find(demand, queue->name);
         setup.service_s = (double)queue->service_ms / SECOND_MS;
         setup.service_cv = queue->service_cv;
         setup.engine = service_shape_engine(queue->service);
@@ -176,10 +175,9 @@ struct forecasts *forecasts_new(const struct config *config, const struct demand
         setup.target = config_target(queue, 0);
         if (only && !text_equal(queue->name, only))
             continue;
-        if (!setup.series) {
-            error_set(err, ERROR_INVALID, "queue %s: the demand has no rows for it", queue->name);
+        setup.series = demand_need(demand, queue->name, err);
+        if (!setup.series)
             return NULL;
-        }
         add(forecasts, &setup, gpus_of(config, queue), queue->service);
     }
     if (forecasts->count == 0) {

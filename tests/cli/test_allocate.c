@@ -168,6 +168,8 @@ static const struct mistake mistakes[] = {
     { ALLOCATE "--window noon", 1, "no window \"noon\"" },
     { ALLOCATE "--lose rack", 64, "node" },
     { ALLOCATE "--slo daily", 64, "is none of pooled|each-day" },
+    { "allocate -c @/sluice.yaml -d @/plain.csv", 1,
+      "rows for it, but for \"plain\". A file without a column of queues is one queue" },
 };
 
 static void an_option_that_means_nothing_is_a_mistake(void **state)
@@ -175,6 +177,8 @@ static void an_option_that_means_nothing_is_a_mistake(void **state)
     owned(test_folder) char *folder = planned_folder();
 
     (void)state;
+    planned_put(folder, "plain.csv",
+                "time,count\n2026-11-16T00:00:00Z,5\n2026-11-16T00:05:00Z,6\n");
     expect_mistakes(folder, mistakes, COUNT_OF(mistakes));
 }
 

@@ -47,8 +47,8 @@ static int compare_nodes(const struct schedule_nodes *item, struct schedule_path
     return order != 0 ? order : strcmp(item->cluster, path.cluster);
 }
 
-void schedule_set_replicas(struct schedule *schedule, const char *workload, const char *cluster,
-                           int replicas)
+struct schedule_replicas *schedule_set_replicas(struct schedule *schedule, const char *workload,
+                                                const char *cluster, int replicas)
 {
     size_t at = 0;
 
@@ -68,10 +68,11 @@ void schedule_set_replicas(struct schedule *schedule, const char *workload, cons
         };
     }
     schedule->replicas[at].replicas = replicas;
+    return &schedule->replicas[at];
 }
 
-void schedule_set_nodes(struct schedule *schedule, struct schedule_path path, const int *counts,
-                        size_t zone_count)
+struct schedule_nodes *schedule_set_nodes(struct schedule *schedule, struct schedule_path path,
+                                          const int *counts, size_t zone_count)
 {
     size_t at = 0;
 
@@ -92,6 +93,7 @@ void schedule_set_nodes(struct schedule *schedule, struct schedule_path path, co
     }
     memcpy(schedule->nodes[at].counts, counts, zone_count * sizeof *counts);
     schedule->nodes[at].zone_count = zone_count;
+    return &schedule->nodes[at];
 }
 
 int schedule_replicas_of(const struct schedule *schedule, const char *workload, const char *cluster)

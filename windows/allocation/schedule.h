@@ -30,6 +30,7 @@ struct schedule_replicas {
     char *workload;
     char *cluster;
     int replicas;
+    int line; /* of its file; 0: it is of none */
 };
 
 struct schedule_nodes {
@@ -38,6 +39,7 @@ struct schedule_nodes {
     char *cluster;
     int counts[SCHEDULE_ZONES_MAX];
     size_t zone_count;
+    int line; /* of `counts` in its file; 0: it is of none */
 };
 
 struct schedule {
@@ -50,8 +52,10 @@ struct schedule {
 struct schedule *schedule_new(void) __attribute__((returns_nonnull, warn_unused_result));
 void schedule_free(struct schedule *schedule);
 
-void schedule_set_replicas(struct schedule *schedule, const char *workload, const char *cluster,
-                           int replicas);
+/* Returns the row, which is valid until the next change. */
+struct schedule_replicas *schedule_set_replicas(struct schedule *schedule, const char *workload,
+                                                const char *cluster, int replicas)
+    __attribute__((returns_nonnull));
 
 /* Where an entry stands under "compute". */
 struct schedule_path {
@@ -60,9 +64,11 @@ struct schedule_path {
     const char *cluster;
 };
 
-/* Nodes in each zone of the region, SCHEDULE_ZONES_MAX zones at most. */
-void schedule_set_nodes(struct schedule *schedule, struct schedule_path path, const int *counts,
-                        size_t zone_count);
+/* Nodes in each zone of the region, SCHEDULE_ZONES_MAX zones at most.  Returns the row, which is
+   valid until the next change. */
+struct schedule_nodes *schedule_set_nodes(struct schedule *schedule, struct schedule_path path,
+                                          const int *counts, size_t zone_count)
+    __attribute__((returns_nonnull));
 
 /* -1 when the schedule does not name it: nothing is then done to it. */
 int schedule_replicas_of(const struct schedule *schedule, const char *workload,

@@ -16,11 +16,13 @@ static int read_workload(const struct yaml_node *workload, struct schedule *sche
     if (yaml_expect(workload, YAML_MAPPING, err) < 0)
         return -1;
     for (size_t i = 0; i < workload->count; i++) {
+        const struct yaml_node *cluster = &workload->children[i];
         int64_t replicas;
 
-        if (yaml_int(&workload->children[i], 0, REPLICAS_MAX, &replicas, err) < 0)
+        if (yaml_int(cluster, 0, REPLICAS_MAX, &replicas, err) < 0)
             return -1;
-        schedule_set_replicas(schedule, workload->key, workload->children[i].key, (int)replicas);
+        schedule_set_replicas(schedule, workload->key, cluster->key, (int)replicas)->line =
+            cluster->line;
     }
     return 0;
 }
@@ -52,9 +54,9 @@ static int read_nodes(const struct yaml_node *cluster, struct schedule *schedule
 
     const struct yaml_node *region = cluster->parent;
 
-    schedule_set_nodes(schedule,
-                       (struct schedule_path){ region->parent->key, region->key, cluster->key },
-                       counts, list->count);
+    const struct schedule_path path = { region->parent->key, region->key, cluster->key };
+
+    schedule_set_nodes(schedule, path, counts, list->count)->line = list->line;
     return 0;
 }
 

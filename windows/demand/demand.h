@@ -90,6 +90,10 @@ void demand_free(struct demand *demand);
 
 const struct demand_series *demand_find(const struct demand *demand, const char *queue);
 
+/* The same; NULL: ERROR_INVALID with the queues that there are. */
+const struct demand_series *demand_need(const struct demand *demand, const char *queue,
+                                        struct error *err) __attribute__((warn_unused_result));
+
 static inline bool demand_is_known(const struct demand_series *series, size_t step)
 {
     const int32_t *counts = series->counts[DEMAND_LOW] ? series->counts[DEMAND_LOW]

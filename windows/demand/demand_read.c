@@ -59,6 +59,26 @@ const struct demand_series *demand_find(const struct demand *demand, const char 
     return NULL;
 }
 
+const struct demand_series *demand_need(const struct demand *demand, const char *queue,
+                                        struct error *err)
+{
+    enum { NAMED = 6 };
+    const struct demand_series *found = demand_find(demand, queue);
+    owned(text) struct text *names = text_new(TEXT_UNBOUNDED);
+
+    if (found)
+        return found;
+    for (size_t i = 0; i < demand->count && i < NAMED; i++)
+        text_add(names, "%s\"%.60s\"", i > 0 ? ", " : "", demand->series[i].queue);
+    if (demand->count > NAMED)
+        text_add(names, " and %zu more", demand->count - NAMED);
+    error_set(err, ERROR_INVALID,
+              "queue %.60s: the demand has no rows for it, but for %s. A file without a column of "
+              "queues is one queue, named after the file",
+              queue, names->chars);
+    return NULL;
+}
+
 size_t demand_unknown(const struct demand_series *series)
 {
     size_t unknown = 0;

@@ -188,6 +188,9 @@ bool survey_knows(const struct service *service, const struct config_pool *pool,
 
 /* Whether it was read since the start: before, no number of it is known. */
 bool survey_ever_saw(const struct service *service, const struct config_pool *pool);
+/* Whether the first look at clusters and clouds is under way, for some seconds at most: a pool that
+   was not seen yet is shown as such, and nobody is called for it. */
+bool survey_is_first(const struct service *service);
 /* The pools that are not known, of one reservation or (NULL) of all: [{pool, cluster, reservation,
    reason, age_s}]; age_s is null when a part of it was never seen.  Plans leave them out. */
 json_t *survey_unknown(const struct service *service, const struct config_reservation *reservation)

@@ -365,12 +365,14 @@ static void tell(void *context, const struct condition *condition, const char *t
 }
 
 /* An answer may be asked for in the middle of things, such as between a new schedule and the turn
-   that begins its transfers: what is true only then is shown, and not logged. */
+   that begins its transfers: what is true only then is shown, and not logged.  So is what was only
+   not seen yet since the start. */
 void service_look(struct service *service, const struct survey *survey, bool is_turn)
 {
     health_begin(service->health);
     look(service, survey, service->health);
-    health_end(service->health, loop_wall(service->world->loop), is_turn ? tell : NULL, NULL);
+    health_end(service->health, loop_wall(service->world->loop),
+               is_turn && !survey_is_first(service) ? tell : NULL, NULL);
 }
 
 json_t *service_guesses(const struct service *service)

@@ -241,7 +241,8 @@ static void a_lead_time_that_drifts_is_told(void **state)
                      "of the last 8 nodes to production in east, 8 took longer than the 20m");
 }
 
-static int short_lines;
+static int told_lines; /* of the log that name `listened_for` */
+static const char *listened_for;
 
 /* No lead time is learned yet: a plan and a margin count with the same one, so a move that goes as
    planned is in time from the plan to its end. */
@@ -271,7 +272,22 @@ static void a_move_that_goes_as_planned_is_not_late(void **state)
 static void hear(void *context, const char *line)
 {
     (void)context;
-    short_lines += strstr(line, "production_short") != NULL;
+    told_lines += strstr(line, listened_for) != NULL;
+}
+
+static void listen_for(const char *id)
+{
+    told_lines = 0;
+    listened_for = id;
+    log_setup(LOG_INFO, LOG_FORM_TEXT);
+    log_set_sink(hear, NULL);
+}
+
+static int lines_told(void)
+{
+    log_set_sink(NULL, NULL);
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return told_lines;
 }
 
 /* After an apply and before the turn that begins its transfers. */
@@ -284,16 +300,38 @@ static void a_question_between_two_turns_is_not_logged(void **state)
     rehearsal_run(rehearsal, 2 * MINUTE_MS);
     apply(rehearsal, 6, 6);
     rehearsal_run(rehearsal, MINUTE_MS);
-    short_lines = 0;
-    log_setup(LOG_INFO, LOG_FORM_TEXT);
-    log_set_sink(hear, NULL);
+    listen_for("production_short");
     apply(rehearsal, 9, 9);
     expect_condition(rehearsal, "production_short", "prod-a has 6 nodes and wants 9");
     rehearsal_run(rehearsal, MINUTE_MS);
     expect_condition(rehearsal, "production_short", NULL);
-    log_set_sink(NULL, NULL);
-    log_setup(LOG_SILENT, LOG_FORM_TEXT);
-    assert_int_equal(short_lines, 0);
+    assert_int_equal(lines_told(), 0);
+}
+
+/* A restart shows that nothing was seen yet, and calls nobody; a cluster that does not answer is
+   told, a moment later or at once. */
+static void a_restart_is_no_outage(void **state)
+{
+    static const struct {
+        const char *cut_off;
+        bool is_told;
+    } rows[] = { { NULL, false }, { "prod-a", true } };
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 48, "");
+    struct error err = { 0 };
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        rehearsal_kill(rehearsal);
+        simulator_cut_off(rehearsal->simulator, rows[i].cut_off);
+        listen_for("condition_begins id=pool_stale");
+        assert_int_equal(rehearsal_start(rehearsal, &err), 0);
+        rehearsal_run(rehearsal, 1);
+        expect_condition(rehearsal, "pool_stale", "neither gives nor takes nodes, never seen");
+        rehearsal_run(rehearsal, MINUTE_MS);
+        assert_int_equal(lines_told() > 0, rows[i].is_told);
+    }
 }
 
 /* A service that starts while a production cluster is out of reach knows no number of its nodes:
@@ -331,6 +369,7 @@ int main(void)
         cmocka_unit_test(a_lead_time_that_drifts_is_told),
         cmocka_unit_test(a_move_that_goes_as_planned_is_not_late),
         cmocka_unit_test(a_question_between_two_turns_is_not_logged),
+        cmocka_unit_test(a_restart_is_no_outage),
         cmocka_unit_test(nodes_that_were_never_seen_are_not_missing),
     };
 

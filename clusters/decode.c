@@ -365,6 +365,11 @@ static void pod_conclude(struct pod *pod, const json_t *object)
 {
     pod_claims(pod, object);
     pod->slurm = slurm_pod_kind(pod);
+    if (pod->slurm != POD_SLURM_NONE) {
+        const char *node = slurm_pod_name(pod, json_object_get(object, "spec"));
+
+        pod->slurm_node = node[0] ? shared_text_of(node) : NULL;
+    }
     if (pod_annotation(pod, "kubernetes.io/config.mirror"))
         pod->is_mirror = true;
     pod->gang = gang_of_pod(object);

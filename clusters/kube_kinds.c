@@ -80,6 +80,8 @@ static const struct kube_member volume[] = {
 };
 static const struct kube_member pod_spec[] = {
     { "nodeName", NULL },
+    { "hostname", NULL },
+    { "hostNetwork", NULL },
     { "containers", container },
     { "initContainers", container },
     { "volumes", volume },

@@ -5,6 +5,7 @@
  */
 #include "clusters/slurm_pods.h"
 
+#include "base/input/json.h"
 #include "base/text.h"
 
 /* A row with `group` holds for a pod whose controller is of an API group that begins so.  Any other
@@ -51,26 +52,33 @@ enum pod_slurm slurm_pod_kind(const struct pod *pod)
     return POD_SLURM_NONE;
 }
 
-/* Where each tool writes the name that Slurm knows the pod's slurmd by.  `label` NULL: the pod's
-   own name is taken to be it. Slinky: slurm-operator gives slurmd the pod's hostname
-   (GetSlurmNodeName()), and publishes it as this label; the pod's own name may differ. SUNK: its
-   documents say that a NodeSet names each pod after the machine it is assigned to, so that Slurm's
-   list of nodes is consistent; no more is published. Soperator: its workers are pods of a
-   StatefulSet, whose hostname is their name (worker-0). A name that Slurm does not list is no node:
-   the pod stays, and the transfer says so. */
-static const struct {
-    const char *label;
-} places[] = {
-    [POD_SLURM_NONE] = { NULL },
-    [POD_SLURM_SLINKY] = { "nodeset.slinky.slurm.net/pod-hostname" },
-    [POD_SLURM_SUNK] = { NULL },
-    [POD_SLURM_SOPERATOR] = { NULL },
-};
+/* By the rule of slurm-operator (GetNodeName() of 0.4.1 and 1.0.0), which also writes the name into
+   a label; 0.4 has no such label, and a pod on its host's network has an empty one until later. */
+static const char *name_of_slinky(const struct pod *pod, const json_t *spec)
+{
+    const char *label = pod_label(pod, "nodeset.slinky.slurm.net/pod-hostname");
+    const char *hostname = json_text_or(spec, "hostname", "");
+
+    if (label && label[0])
+        return label;
+    if (json_bool_or(spec, "hostNetwork", false))
+        return pod->node_name;
+    return hostname[0] ? hostname : pod->name;
+}
+
+/* SUNK: its documents say that a NodeSet names each pod after the machine it is assigned to, so
+   that Slurm's list of nodes is consistent; no more is published.  Soperator: its workers are pods
+   of a StatefulSet, whose hostname is their name (worker-0).  A name that Slurm does not list is no
+   node: the pod stays, and the transfer says so. */
+const char *slurm_pod_name(const struct pod *pod, const json_t *spec)
+{
+    return pod->slurm == POD_SLURM_SLINKY ? name_of_slinky(pod, spec) : pod->name;
+}
 
 const char *pod_slurm_node(const struct pod *pod)
 {
     require(pod->slurm != POD_SLURM_NONE);
-    return places[pod->slurm].label ? pod_label(pod, places[pod->slurm].label) : pod->name;
+    return pod->slurm_node;
 }
 
 const char *pod_slurm_tool(const struct pod *pod)

@@ -85,6 +85,7 @@ void pod_free(struct pod *pod)
     shared_text_drop(pod->devices);
     shared_text_drop(pod->device_claims);
     shared_text_drop(pod->priority_class);
+    shared_text_drop(pod->slurm_node);
     shared_text_drop(pod->labels);
     shared_text_drop(pod->annotations);
     gang_ref_clear(&pod->gang);

@@ -84,6 +84,7 @@ struct pod {
     int priority;               /* spec.priority, as its class said when it was made */
     const char *priority_class; /* "": none */
     enum pod_slurm slurm;       /* it is a node of a Slurm cluster, run by this tool */
+    const char *slurm_node;     /* what Slurm calls that node; NULL: not known, or it is none */
     int claims;                 /* of persistent volumes, which a controller has to detach */
     struct wall_time created;
     struct wall_time started;  /* status.startTime; 0: not yet */

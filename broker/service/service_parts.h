@@ -188,9 +188,6 @@ bool survey_knows(const struct service *service, const struct config_pool *pool,
 
 /* Whether it was read since the start: before, no number of it is known. */
 bool survey_ever_saw(const struct service *service, const struct config_pool *pool);
-/* Whether the first look at clusters and clouds is under way, for some seconds at most: a pool that
-   was not seen yet is shown as such, and nobody is called for it. */
-bool survey_is_first(const struct service *service);
 /* The pools that are not known, of one reservation or (NULL) of all: [{pool, cluster, reservation,
    reason, age_s}]; age_s is null when a part of it was never seen.  Plans leave them out. */
 json_t *survey_unknown(const struct service *service, const struct config_reservation *reservation)
@@ -467,12 +464,12 @@ json_t *transfer_describe(const struct service *service, const struct transfer *
 json_t *holds_describe(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* warnings.c: looks which conditions hold, into service->health.  The look at the end of a turn
-   logs those that began and ended. */
+/* warnings.c: looks which conditions hold, into service->health.  A turn's look logs those that
+   began and ended, but not while first answers are awaited, shortly after the start. */
+bool service_awaits_answers(const struct service *service);
 void service_look(struct service *service, const struct survey *survey, bool is_turn);
 
-/* The sentences about objects that cannot be read and that a plan therefore counts
-   cautiously. */
+/* The sentences about objects that cannot be read, which a plan therefore counts cautiously. */
 json_t *service_guesses(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 

@@ -14,8 +14,6 @@
 /* A transfer begins in the turn after the one that could have wanted it, and its node is cordoned
    some seconds after the notice is over. */
 enum { BEGIN_MS = 15 * SECOND_MS };
-/* Longer than clusters and clouds that answer need for their first answers. */
-enum { FIRST_LOOK_MS = 10 * SECOND_MS };
 
 /* From the plan that wants a transfer to the cordon, whichever pool gives the node. */
 static int64_t longest_notice_ms(const struct config *config)
@@ -164,19 +162,6 @@ json_t *survey_unknown(const struct service *service, const struct config_reserv
         json_array_append_new(rows, describe_unknown(service, pool, why.text));
     }
     return rows;
-}
-
-bool survey_is_first(const struct service *service)
-{
-    if (loop_now(service->world->loop) - service->started_ms >= FIRST_LOOK_MS)
-        return false;
-    for (size_t i = 0; i < service->config->pool_count; i++) {
-        const struct config_pool *pool = &service->config->pools[i];
-
-        if (!survey_ever_saw(service, pool) && is_heard(service, pool))
-            return true;
-    }
-    return false;
 }
 
 int survey_allows_scheduled(const struct service *service,

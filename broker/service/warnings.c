@@ -14,6 +14,7 @@
 #include <string.h>
 
 enum { SLOW_WRITE_MS = 5 * SECOND_MS, PLAN_GRACE_MS = 6 * HOUR_MS };
+enum { FIRST_ANSWERS_MS = 10 * SECOND_MS };
 
 static void add(struct health *health, enum condition_kind kind, const char *what,
                 const char *cluster, char *text)
@@ -349,6 +350,21 @@ static void look(const struct service *service, const struct survey *survey, str
             service->faces[i].look(service->faces[i].context, health);
 }
 
+bool service_awaits_answers(const struct service *service)
+{
+    if (loop_now(service->world->loop) - service->started_ms >= FIRST_ANSWERS_MS)
+        return false;
+    for (size_t i = 0; i < service->config->pool_count; i++) {
+        const struct config_pool *pool = &service->config->pools[i];
+
+        if (!survey_ever_saw(service, pool) &&
+            cluster_is_heard(fleet_cluster(service->fleet, pool->cluster)) &&
+            fleet_pool(service->fleet, pool)->trouble.kind == ERROR_NONE)
+            return true;
+    }
+    return false;
+}
+
 static void tell(void *context, const struct condition *condition, const char *text, bool holds)
 {
     const struct condition_row *row = condition_row(condition->kind);
@@ -372,7 +388,7 @@ void service_look(struct service *service, const struct survey *survey, bool is_
     health_begin(service->health);
     look(service, survey, service->health);
     health_end(service->health, loop_wall(service->world->loop),
-               is_turn && !survey_is_first(service) ? tell : NULL, NULL);
+               is_turn && !service_awaits_answers(service) ? tell : NULL, NULL);
 }
 
 json_t *service_guesses(const struct service *service)

@@ -308,8 +308,8 @@ static void a_question_between_two_turns_is_not_logged(void **state)
     assert_int_equal(lines_told(), 0);
 }
 
-/* A restart shows that nothing was seen yet, and calls nobody; a cluster that does not answer is
-   told, a moment later or at once. */
+/* A restart shows that nothing was seen yet, and the log does not have it; a cluster that does not
+   answer is logged. */
 static void a_restart_is_no_outage(void **state)
 {
     static const struct {

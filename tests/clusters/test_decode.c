@@ -287,27 +287,30 @@ static void nodes_of_slurm_are_told_from_plain_pods(void **state)
     }
 }
 
-/* The name that Slurm has for the pod, as its tool says it. */
+/* The name that Slurm has for the pod, by its tool's rules. */
 static void the_name_of_a_slurm_node_is_read(void **state)
 {
+#define SLINKY_POD "\"labels\":{\"nodeset.slinky.slurm.net/pod-name\":\"p\""
+#define SLINKY_HOSTNAME ",\"nodeset.slinky.slurm.net/pod-hostname\":"
     static const struct {
-        const char *metadata, *name;
+        const char *metadata, *spec, *name;
     } rows[] = {
-        { "\"labels\":{\"nodeset.slinky.slurm.net/pod-name\":\"p\","
-          "\"nodeset.slinky.slurm.net/pod-hostname\":\"gpu-7\"}",
-          "gpu-7" },
-        { "\"labels\":{\"nodeset.slinky.slurm.net/pod-name\":\"p\"}", NULL },
-        { MADE_BY("slinky.slurm.net/v1beta1", "NodeSet"), NULL },
-        { MADE_BY("sunk.coreweave.com/v1alpha1", "NodeSet"), "p" },
-        { "\"labels\":{\"slurm.nebius.ai/worker\":\"true\"}", "p" },
+        { SLINKY_POD SLINKY_HOSTNAME "\"gpu-7\"}", "\"hostname\":\"gpu-7\"", "gpu-7" },
+        { SLINKY_POD "}", "\"hostname\":\"gpu-7\"", "gpu-7" }, /* as slurm-operator 0.4 writes it */
+        { SLINKY_POD "}", "\"nodeName\":\"n\"", "p" },
+        { SLINKY_POD SLINKY_HOSTNAME "\"\"}", "\"hostNetwork\":true,\"nodeName\":\"n\"", "n" },
+        { SLINKY_POD SLINKY_HOSTNAME "\"\"}", "\"hostNetwork\":true,\"hostname\":\"p\"", NULL },
+        { MADE_BY("slinky.slurm.net/v1beta1", "NodeSet"), "", "p" },
+        { MADE_BY("sunk.coreweave.com/v1alpha1", "NodeSet"), "\"hostname\":\"h\"", "p" },
+        { "\"labels\":{\"slurm.nebius.ai/worker\":\"true\"}", "", "p" },
     };
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct error err = { 0 };
         owned(chars) char *chars = text_format(
-            "{\"metadata\":{\"namespace\":\"s\",\"name\":\"p\",\"uid\":\"U\",%s}}",
-            rows[i].metadata);
+            "{\"metadata\":{\"namespace\":\"s\",\"name\":\"p\",\"uid\":\"U\",%s},\"spec\":{%s}}",
+            rows[i].metadata, rows[i].spec);
         owned(json) json_t *object = parse(&kube_pods, chars);
         struct pod *pod = pod_decode(object, &err);
 

@@ -45,10 +45,10 @@ void node_share(struct node *node, struct shared_pool *pool)
 /* Each pod's own texts (name, UID) would only fill the pool. */
 void pod_share(struct pod *pod, struct shared_pool *pool)
 {
-    const char **texts[] = { &pod->namespace,     &pod->node_name,     &pod->owner_kind,
-                             &pod->owner_name,    &pod->owner_version, &pod->finalizers,
-                             &pod->labels,        &pod->annotations,   &pod->devices,
-                             &pod->device_claims, &pod->priority_class };
+    const char **texts[] = { &pod->namespace,     &pod->node_name,      &pod->owner_kind,
+                             &pod->owner_name,    &pod->owner_version,  &pod->finalizers,
+                             &pod->labels,        &pod->annotations,    &pod->devices,
+                             &pod->device_claims, &pod->priority_class, &pod->slurm_node };
 
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         shared_pool_take(pool, texts[i]);

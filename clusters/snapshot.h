@@ -164,7 +164,7 @@ bool pod_must_leave(const struct pod *pod);
 /* The tool that runs it as a node of a Slurm cluster ("Slinky"); NULL: it is no such pod. */
 const char *pod_slurm_tool(const struct pod *pod);
 
-/* The name that Slurm has for it; NULL: its tool does not say.  It must be such a pod. */
+/* The name that Slurm has for it; NULL: not known yet.  It must be such a pod. */
 const char *pod_slurm_node(const struct pod *pod);
 
 /* A pod on this node that runs slurmd and must leave; NULL: none.  Pods that are not being

@@ -115,7 +115,7 @@ static void print_plan(const json_t *plan, struct text *out)
 }
 
 /* The service has refused a forecast that cannot be read.  schedules NULL: those in force, of whose
-   age the service warns. */
+   age the service warns some hours later. */
 static void add_age(const json_t *plan, const json_t *schedules, struct text *out)
 {
     const char *text = json_text_or(schedules, FORECAST_FILE_NAME, "");

@@ -32,6 +32,19 @@ static void add_quoted(struct text *out, const char *value)
     text_add(out, "\"");
 }
 
+/* The same, or the plain word where that is one. */
+static void add_scalar(struct text *out, const char *key, const char *value)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./";
+
+    text_add(out, "%s: ", key);
+    if (value[0] >= 'A' && value[strspn(value, plain)] == '\0')
+        text_add(out, "%s", value);
+    else
+        add_quoted(out, value);
+}
+
 static void add_clusters(const json_t *clusters, struct text *out)
 {
     const json_t *row;
@@ -95,13 +108,14 @@ static void add_reservations(const json_t *groups, struct text *out)
     json_array_foreach(groups, i, row) {
         owned(chars) char *name = reservation_of(row);
 
-        if (is_first(groups, i, reservation_of))
-            text_add(out,
-                     "  %s: {machine: %s, region: %s, zone: %s, gpus_per_node: %" PRId64
-                     ", nodes: %" PRId64 "}\n",
-                     name, json_text_or(row, "machine", ""), json_text_or(row, "region", ""),
-                     json_text_or(row, "zone", ""), json_int_or(row, "gpus_per_node", 0),
-                     nodes_of(groups, name));
+        if (!is_first(groups, i, reservation_of))
+            continue;
+        text_add(out, "  %s: {", name);
+        add_scalar(out, "machine", json_text_or(row, "machine", ""));
+        add_scalar(out, ", region", json_text_or(row, "region", ""));
+        add_scalar(out, ", zone", json_text_or(row, "zone", ""));
+        text_add(out, ", gpus_per_node: %" PRId64 ", nodes: %" PRId64 "}\n",
+                 json_int_or(row, "gpus_per_node", 0), nodes_of(groups, name));
     }
 }
 
@@ -214,7 +228,7 @@ static void place_oci(const json_t *row, const char *name, struct text *out)
 static void place_capi(const json_t *row, const char *name, struct text *out)
 {
     const char *pool = text_of(row, "node_pool");
-    bool is_machine_pool = text_equal(text_of(row, "owner_kind"), "MachinePool");
+    bool is_machine_pool = pool[0] && text_equal(text_of(row, "owner_kind"), "MachinePool");
     owned(chars) char *blank = text_format("REPLACE-NAME-OF-%s", name);
 
     if (is_machine_pool)
@@ -303,28 +317,79 @@ static char *lane_of(const json_t *group)
     return text_format("%s/%s", text_of(group, "cluster"), reservation);
 }
 
-/* The machines' group at the cloud; of one that is not known, the group's own members. */
+/* The machines' group at the cloud.  Names of groups are a zone's on Google Cloud, and a region's
+   on AWS; one whose name is not known is like no other. */
 static char *place_of(const json_t *group)
 {
-    if (!json_text_or(group, "group", NULL))
+    const char *cloud = text_of(group, "cloud");
+    bool is_shown = !text_equal(cloud, "gcp") && !text_equal(cloud, "aws");
+    const char *name = is_shown ? text_of(group, "node_pool") : text_of(group, "group");
+
+    if (!name[0])
         return json_print(group);
-    return text_format("%s/%s/%s/%s/%s", text_of(group, "cloud"), text_of(group, "cluster"),
+    return text_format("%s/%s/%s/%s/%s/%s/%s", cloud, text_of(group, "cluster"),
                        text_of(group, "project"), text_of(group, "namespace"),
-                       text_of(group, "group"));
+                       text_equal(cloud, "gcp") ? text_of(group, "zone") : "",
+                       text_equal(cloud, "aws") ? text_of(group, "region") : "", name);
 }
 
-/* A group that is no pool of the file, and what to do about it. */
+/* The pool of the file before it that has the same value of that kind; NULL: none. */
+static const json_t *pool_before(const json_t *groups, const bool *is_pool, size_t at,
+                                 char *(*value)(const json_t *group))
+{
+    owned(chars) char *mine = value(json_array_get(groups, at));
+
+    for (size_t i = 0; i < at; i++) {
+        owned(chars) char *other = value(json_array_get(groups, i));
+
+        if (is_pool[i] && text_equal(mine, other))
+            return json_array_get(groups, i);
+    }
+    return NULL;
+}
+
+/* Why the group cannot be a pool beside those before it; NULL: it can. */
+static const char *why_left_out(const json_t *groups, const bool *is_pool, size_t at)
+{
+    const json_t *same = pool_before(groups, is_pool, at, place_of);
+
+    if (same && text_equal(text_of(same, "zone"), text_of(json_array_get(groups, at), "zone")))
+        return "They are of the group of a pool above, and differ from its nodes in machine type "
+               "or GPUs.";
+    if (same)
+        return "They are of the group of a pool above, in another zone. A pool is in one zone: use "
+               "a node group for each zone.";
+    if (pool_before(groups, is_pool, at, lane_of))
+        return "A cluster has one pool in a reservation: give them a reservation of their own, or "
+               "leave them out.";
+    return NULL;
+}
+
 static void add_left_out(const json_t *row, const char *why, struct text *out)
 {
-    text_add(out, "  # also found: %" PRId64 " nodes of %s in %s (zone %s, node %s, node group ",
-             json_int_or(row, "nodes", 0), text_of(row, "machine"), text_of(row, "cluster"),
+    int64_t nodes = json_int_or(row, "nodes", 0);
+
+    text_add(out, "  # also found: %" PRId64 " node%s of %s in %s (zone %s, node %s, node group ",
+             nodes, nodes == 1 ? "" : "s", text_of(row, "machine"), text_of(row, "cluster"),
              text_of(row, "zone"), text_of(row, "node"));
     add_quoted(out, text_of(row, "node_pool"));
     text_add(out, ").\n  # %s\n", why);
 }
 
+static void add_pool(const json_t *row, const char *name, struct text *out)
+{
+    owned(chars) char *reservation = reservation_of(row);
+
+    text_add(out, "  %s:\n    cluster: %s\n    reservation: %s\n    provider: %s\n", name,
+             text_of(row, "cluster"), reservation, text_of(row, "cloud"));
+    add_place(row, name, out);
+    text_add(out, "    static_nodes: %" PRId64 "\n",
+             json_int_or(row, "nodes", 0) - json_int_or(row, "movable_nodes", 0));
+}
+
 static void add_pools(const json_t *groups, struct text *out)
 {
+    bool *is_pool = mem_new_array(json_array_size(groups) + 1, sizeof *is_pool);
     const json_t *row;
     size_t i;
 
@@ -332,27 +397,16 @@ static void add_pools(const json_t *groups, struct text *out)
                   "moves only nodes\n# with this label: put it on the node groups that may move, "
                   "then lower the number.\npools:\n");
     json_array_foreach(groups, i, row) {
+        const char *why = why_left_out(groups, is_pool, i);
         owned(chars) char *name = pool_name(groups, i);
-        owned(chars) char *reservation = reservation_of(row);
 
-        if (!is_first(groups, i, place_of)) {
-            add_left_out(row,
-                         "It is the group of a pool above, in another zone. A pool is in one zone: "
-                         "use a node group for each zone.",
-                         out);
-        } else if (!is_first(groups, i, lane_of)) {
-            add_left_out(row,
-                         "A cluster has one pool in a reservation: give them a reservation of "
-                         "their own, or leave them out.",
-                         out);
-        } else {
-            text_add(out, "  %s:\n    cluster: %s\n    reservation: %s\n    provider: %s\n", name,
-                     text_of(row, "cluster"), reservation, text_of(row, "cloud"));
-            add_place(row, name, out);
-            text_add(out, "    static_nodes: %" PRId64 "\n",
-                     json_int_or(row, "nodes", 0) - json_int_or(row, "movable_nodes", 0));
-        }
+        is_pool[i] = !why;
+        if (why)
+            add_left_out(row, why, out);
+        else
+            add_pool(row, name, out);
     }
+    mem_free(is_pool);
 }
 
 /* No cluster knows how long requests may wait. */
@@ -375,8 +429,31 @@ static void add_queues(const json_t *clusters, struct text *out)
         production);
 }
 
+/* The same rows; what a cluster or a cloud wrote ends no line. */
+static json_t *clean(const json_t *rows)
+{
+    json_t *all = json_deep_copy(rows);
+    json_t *row, *value;
+    const char *key;
+    size_t i;
+
+    json_array_foreach(all, i, row)
+        json_object_foreach(row, key, value) {
+            owned(chars) char *text = mem_copy_chars(json_string_value(value) ?: "");
+
+            for (char *at = text; *at; at++)
+                if ((unsigned char)*at < ' ')
+                    *at = '?';
+            if (json_is_string(value))
+                json_string_set(value, text);
+        }
+    return all;
+}
+
 void init_write(const struct init_facts *facts, struct text *out)
 {
+    owned(json) json_t *groups = clean(facts->groups);
+
     text_add(
         out,
         "# Written by `sluice init` from what clusters and clouds show. Replace each word "
@@ -387,8 +464,8 @@ void init_write(const struct init_facts *facts, struct text *out)
         "time_zone: %s\n",
         facts->time_zone);
     add_clusters(facts->clusters, out);
-    add_reservations(facts->groups, out);
+    add_reservations(groups, out);
     add_providers(facts->accounts, out);
-    add_pools(facts->groups, out);
+    add_pools(groups, out);
     add_queues(facts->clusters, out);
 }

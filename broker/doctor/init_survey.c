@@ -22,14 +22,17 @@ static const char machine_label[] = "node.kubernetes.io/instance-type";
 static const char zone_label[] = "topology.kubernetes.io/zone";
 static const char region_label[] = "topology.kubernetes.io/region";
 
-/* Where clouds name the group of a node: in a label or an annotation. */
-static const char *const group_keys[] = { "cloud.google.com/gke-nodepool",
-                                          "eks.amazonaws.com/nodegroup",
-                                          "kubernetes.azure.com/agentpool", "agentpool",
-                                          "oci.oraclecloud.com/node-pool-id" };
-
-/* Clouds whose name for the group is the one that the node shows. */
-static const char *const shown_by_node[] = { "azure", "oci", "capi" };
+/* Where each cloud names the group of a node, and whether that is its own name for it. */
+static const struct {
+    const char *cloud, *key;
+    bool is_annotation, is_own_name;
+} group_keys[] = {
+    { "gcp", "cloud.google.com/gke-nodepool", false, false },
+    { "aws", "eks.amazonaws.com/nodegroup", false, false },
+    { "azure", "kubernetes.azure.com/agentpool", false, true },
+    { "azure", "agentpool", false, true },
+    { "oci", "oci.oraclecloud.com/node-pool-id", true, true },
+};
 
 /* How a provider ID begins, and the cloud that it is of. */
 static const struct {
@@ -63,32 +66,35 @@ static const char *note_of(const struct node *node, const char *key)
 }
 
 /* A node of Cluster API shows the owner of its Machine: a MachinePool, or a MachineSet, whose name
-   is that of its MachineDeployment and a suffix without a dash. */
-static char *group_of(const struct node *node)
+   is mostly that of its MachineDeployment and a suffix without a dash. */
+static char *owner_of(const struct node *node, bool *is_own_name)
 {
     const char *owner = note_of(node, "cluster.x-k8s.io/owner-name");
+    const char *kind = note_of(node, "cluster.x-k8s.io/owner-kind");
     const char *dash = strrchr(owner, '-');
 
-    if (text_equal(note_of(node, "cluster.x-k8s.io/owner-kind"), "MachineSet") && dash)
-        return text_format("%.*s", (int)(dash - owner), owner);
-    if (owner[0])
+    *is_own_name = text_equal(kind, "MachinePool") && owner[0];
+    if (*is_own_name)
         return mem_copy_chars(owner);
-    for (size_t i = 0; i < COUNT_OF(group_keys); i++) {
-        const char *found = node_label(node, group_keys[i]) ?: node_annotation(node, group_keys[i]);
-
-        if (found)
-            return mem_copy_chars(found);
-    }
-    return mem_copy_chars("");
+    return text_equal(kind, "MachineSet") && dash ? text_format("%.*s", (int)(dash - owner), owner)
+                                                  : mem_copy_chars("");
 }
 
-/* What the cloud calls the group, if the node shows it; otherwise null. */
-static json_t *own_name(const char *cloud, const char *group)
+/* What the node shows of its group; "": nothing. */
+static char *group_of(const struct node *node, const char *cloud, bool *is_own_name)
 {
-    for (size_t i = 0; group[0] && i < COUNT_OF(shown_by_node); i++)
-        if (text_equal(cloud, shown_by_node[i]))
-            return json_text(group);
-    return json_null();
+    if (text_equal(cloud, "capi"))
+        return owner_of(node, is_own_name);
+    for (size_t i = 0; i < COUNT_OF(group_keys); i++) {
+        const char *found = group_keys[i].is_annotation ? node_annotation(node, group_keys[i].key)
+                                                        : node_label(node, group_keys[i].key);
+
+        *is_own_name = group_keys[i].is_own_name;
+        if (found && found[0] && text_equal(cloud, group_keys[i].cloud))
+            return mem_copy_chars(found);
+    }
+    *is_own_name = false;
+    return mem_copy_chars("");
 }
 
 /* "us-east5-a" is in us-east5, as clouds name zones; "us-east-1a" in us-east-1. */
@@ -111,13 +117,14 @@ static json_t *describe(const char *cluster, const struct snapshot *snapshot,
     owned(chars) char *resources = part_after(node->provider_id, "/resourceGroups/");
     owned(chars) char *subscription = part_after(node->provider_id, "/subscriptions/");
     owned(chars) char *region = region_of(node);
-    owned(chars) char *group = group_of(node);
     const char *cloud = cloud_of(node);
+    bool is_own_name = false;
+    owned(chars) char *group = group_of(node, cloud, &is_own_name);
 
     return json_make("{ss ss ss ss ss ss so ss ss ss ss ss sI}", "cluster", cluster, "machine",
                      node_label(node, machine_label) ?: "", "region", region, "zone",
                      node_label(node, zone_label) ?: "", "cloud", cloud, "node_pool", group,
-                     "group", own_name(cloud, group), "owner_kind",
+                     "group", is_own_name ? json_text(group) : json_null(), "owner_kind",
                      note_of(node, "cluster.x-k8s.io/owner-kind"), "namespace",
                      note_of(node, "cluster.x-k8s.io/cluster-namespace"), "project", project,
                      "resource_group", resources, "subscription", subscription, "gpus_per_node",

@@ -128,8 +128,11 @@ static void copy(const struct findings *from, struct findings *to)
     to->by_key = map_new(NULL);
     for (size_t i = 0; i < from->list.count; i++) {
         const struct finding *finding = &from->list.items[i];
-        struct finding *own = array_add(&to->list);
+        struct finding *own;
 
+        if (finding->is.is_early)
+            continue;
+        own = array_add(&to->list);
         *own = *finding;
         own->is.what = mem_copy_chars(finding->is.what);
         own->is.cluster = mem_copy_chars(finding->is.cluster);
@@ -137,7 +140,7 @@ static void copy(const struct findings *from, struct findings *to)
         own->text = mem_copy_chars(finding->text);
         own->key = mem_copy_chars(finding->key);
         if (!map_get(to->by_key, own->key))
-            map_set(to->by_key, own->key, (void *)(uintptr_t)(i + 1));
+            map_set(to->by_key, own->key, (void *)(uintptr_t)to->list.count);
     }
 }
 
@@ -148,7 +151,8 @@ static void tell(const struct findings *mine, const struct findings *others, boo
     for (size_t i = 0; i < mine->list.count; i++) {
         const struct finding *finding = &mine->list.items[i];
 
-        if (!find(others, finding->key) && find(mine, finding->key) == finding)
+        if (!finding->is.is_early && !find(others, finding->key) &&
+            find(mine, finding->key) == finding)
             told(context, &finding->is, finding->text, holds);
     }
 }

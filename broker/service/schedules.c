@@ -19,7 +19,7 @@ static struct schedule *decode_one(const struct service *service, const char *wi
     const struct schedule_use use = { is_in_force ? NULL : window,
                                       loop_wall(service->world->loop) };
     owned(schedule) struct schedule *schedule = NULL;
-    owned(chars) char *source = text_format("schedule %s", window);
+    owned(chars) char *source = text_format("%s.yaml", window);
 
     if (!window_find(config->windows, window)) {
         (void)window_refuse(config->windows, window, err);

@@ -32,7 +32,7 @@ static void tell_webhooks(struct service *service)
     owned(json) json_t *health = NULL;
     owned(json) json_t *reclaims = NULL;
 
-    if (service_awaits_answers(service) || !webhooks_want_look(service->webhooks))
+    if (!webhooks_want_look(service->webhooks))
         return;
     health = health_describe(service->health);
     reclaims = reclaims_describe(service);

@@ -464,9 +464,8 @@ json_t *transfer_describe(const struct service *service, const struct transfer *
 json_t *holds_describe(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* warnings.c: looks which conditions hold, into service->health.  A turn's look logs those that
-   began and ended, but not while first answers are awaited, shortly after the start. */
-bool service_awaits_answers(const struct service *service);
+/* warnings.c: looks which conditions hold, into service->health.  The look at the end of a turn
+   logs those that began and ended. */
 void service_look(struct service *service, const struct survey *survey, bool is_turn);
 
 /* The sentences about objects that cannot be read, which a plan therefore counts cautiously. */

@@ -37,6 +37,14 @@ static void add_disk(const struct service *service, struct health *health)
                         duration_format(write_ms, duration)));
 }
 
+/* Whether the pool's cluster or cloud may still bring its first answer. */
+static bool awaits_answer(const struct service *service, const struct config_pool *pool)
+{
+    return loop_now(service->world->loop) - service->started_ms < FIRST_ANSWERS_MS &&
+           cluster_is_heard(fleet_cluster(service->fleet, pool->cluster)) &&
+           fleet_pool(service->fleet, pool)->trouble.kind == ERROR_NONE;
+}
+
 /* Pools that no plan counts on. */
 static void add_unknown(const struct service *service, struct health *health)
 {
@@ -54,6 +62,7 @@ static void add_unknown(const struct service *service, struct health *health)
 
         if (seen)
             require(wall_parse(seen, false, &condition.since, NULL) == 0);
+        condition.is_early = !seen && awaits_answer(service, pool);
         health_add(health, &condition,
                    text_format("pool %s neither gives nor takes nodes, %s%s: %s", pool->name,
                                seen ? "last seen at " : "never seen", seen ?: "",
@@ -350,21 +359,6 @@ static void look(const struct service *service, const struct survey *survey, str
             service->faces[i].look(service->faces[i].context, health);
 }
 
-bool service_awaits_answers(const struct service *service)
-{
-    if (loop_now(service->world->loop) - service->started_ms >= FIRST_ANSWERS_MS)
-        return false;
-    for (size_t i = 0; i < service->config->pool_count; i++) {
-        const struct config_pool *pool = &service->config->pools[i];
-
-        if (!survey_ever_saw(service, pool) &&
-            cluster_is_heard(fleet_cluster(service->fleet, pool->cluster)) &&
-            fleet_pool(service->fleet, pool)->trouble.kind == ERROR_NONE)
-            return true;
-    }
-    return false;
-}
-
 static void tell(void *context, const struct condition *condition, const char *text, bool holds)
 {
     const struct condition_row *row = condition_row(condition->kind);
@@ -381,14 +375,12 @@ static void tell(void *context, const struct condition *condition, const char *t
 }
 
 /* An answer may be asked for in the middle of things, such as between a new schedule and the turn
-   that begins its transfers: what is true only then is shown, and not logged.  So is what was only
-   not seen yet since the start. */
+   that begins its transfers: what is true only then is shown, and not logged. */
 void service_look(struct service *service, const struct survey *survey, bool is_turn)
 {
     health_begin(service->health);
     look(service, survey, service->health);
-    health_end(service->health, loop_wall(service->world->loop),
-               is_turn && !service_awaits_answers(service) ? tell : NULL, NULL);
+    health_end(service->health, loop_wall(service->world->loop), is_turn ? tell : NULL, NULL);
 }
 
 json_t *service_guesses(const struct service *service)

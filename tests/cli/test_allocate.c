@@ -169,7 +169,9 @@ static const struct mistake mistakes[] = {
     { ALLOCATE "--lose rack", 64, "node" },
     { ALLOCATE "--slo daily", 64, "is none of pooled|each-day" },
     { "allocate -c @/sluice.yaml -d @/plain.csv", 1,
-      "rows for it, but for \"plain\". A file without a column of queues is one queue" },
+      "has no such queue; it has \"plain\" (a file without a column of queues is one queue, " },
+    { "allocate -c @/sluice.yaml -d @/wide.csv", 1,
+      "queue chat: the demand has no such queue; it has \"mail\", \"talk\"" },
 };
 
 static void an_option_that_means_nothing_is_a_mistake(void **state)
@@ -179,6 +181,8 @@ static void an_option_that_means_nothing_is_a_mistake(void **state)
     (void)state;
     planned_put(folder, "plain.csv",
                 "time,count\n2026-11-16T00:00:00Z,5\n2026-11-16T00:05:00Z,6\n");
+    planned_put(folder, "wide.csv",
+                "time,mail,talk\n2026-11-16T00:00:00Z,5,2\n2026-11-16T00:05:00Z,6,1\n");
     expect_mistakes(folder, mistakes, COUNT_OF(mistakes));
 }
 

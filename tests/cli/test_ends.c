@@ -163,22 +163,22 @@ static void no_schedule_is_applied_beyond_the_end(void **state)
     } rows[] = {
         { "2026-11-18T08:00:01Z", 10, 6, NULL },
         { "2026-11-18T08:00:00Z", 10, 6,
-          "schedule night:8: compute.a3-megagpu-8g.us-east5.prod-a.counts[0]: 6: reservation east "
+          "night.yaml:8: compute.a3-megagpu-8g.us-east5.prod-a.counts[0]: 6: reservation east "
           "ends at 2026-11-18T08:00:00Z, and window night needs it until 2026-11-18T08:00:00Z" },
         { "2026-11-17T20:00:00Z", 10, 0,
-          "schedule day:8: compute.a3-megagpu-8g.us-east5.prod-a.counts[0]: 10: reservation east "
+          "day.yaml:8: compute.a3-megagpu-8g.us-east5.prod-a.counts[0]: 10: reservation east "
           "ends at 2026-11-17T20:00:00Z, and window day needs it until 2026-11-17T20:00:00Z" },
         { "2026-11-17T20:00:01Z", 10, 0, NULL },
         { "2026-11-01T00:00:00Z", 10, 0,
-          "schedule day:8: compute.a3-megagpu-8g.us-east5.prod-a.counts[0]: 10: reservation east "
+          "day.yaml:8: compute.a3-megagpu-8g.us-east5.prod-a.counts[0]: 10: reservation east "
           "ends at 2026-11-01T00:00:00Z, and window day needs it until 2026-11-17T20:00:00Z" },
         { "2026-11-01T00:00:00Z", 0, 0, NULL },
         { "2026-11-24T06:05:00Z", 10, 0, NULL },
         { "2026-11-24T06:05:01Z", 10, 0,
-          "schedule night:8: compute.a3-megagpu-8g.us-east5.prod-a.counts[0]: 0: fewer than the "
+          "night.yaml:8: compute.a3-megagpu-8g.us-east5.prod-a.counts[0]: 0: fewer than the "
           "pool's static_nodes" },
         { "2026-11-17T20:00:01Z", 10, 1,
-          "schedule night:8: compute.a3-megagpu-8g.us-east5.prod-a.counts[0]: 1: fewer than the "
+          "night.yaml:8: compute.a3-megagpu-8g.us-east5.prod-a.counts[0]: 1: fewer than the "
           "pool's static_nodes" },
     };
 

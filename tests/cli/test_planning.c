@@ -165,7 +165,7 @@ static const struct {
       "\"wait_p98_s\"" },
     { "replay --demand @/week.csv --service 30s --servers 60", EXIT_DONE, "all" },
     { "replay --demand @/week.csv --queue x --service 30s --servers 60", EXIT_ERROR,
-      "queue x: the demand has no rows for it, but for \"" },
+      "queue x: the demand has no such queue; it has \"" },
     { "replay --demand @/week.csv --service 30s", EXIT_USAGE, "--servers" },
     { "replay --demand @/none.csv --service 30s --servers 4", EXIT_ERROR, "none.csv" },
     { "replay --demand @/week.csv --service 1s --servers 4 --missing nil", EXIT_USAGE,

@@ -72,10 +72,11 @@ const struct demand_series *demand_need(const struct demand *demand, const char 
         text_add(names, "%s\"%.60s\"", i > 0 ? ", " : "", demand->series[i].queue);
     if (demand->count > NAMED)
         text_add(names, " and %zu more", demand->count - NAMED);
-    error_set(err, ERROR_INVALID,
-              "queue %.60s: the demand has no rows for it, but for %s. A file without a column of "
-              "queues is one queue, named after the file",
-              queue, names->chars);
+    error_set(err, ERROR_INVALID, "queue %.60s: the demand has no such queue; it has %s%s", queue,
+              names->chars,
+              demand->count > 1 || demand->facts.is_wide
+                  ? ""
+                  : " (a file without a column of queues is one queue, named after the file)");
     return NULL;
 }
 

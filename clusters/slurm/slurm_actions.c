@@ -122,7 +122,9 @@ const struct slurm_action_row slurm_actions[SLURM_ACTION_COUNT] = {
                                    "",
                                    { { 0, "scontrol delete ReservationName={reservation}",
                                        SLURM_NOTHING } } },
-    /* REST cancels the job if it does not know the signal or the flag. */
+    /* REST cancels the job if it does not know the signal or the flag.  scancel tries again for a
+       minute, first after 5 s, while a job that was requeued cannot be signalled, and so would
+       reach it on another node: it gets no time for that, and looks itself where the job is. */
     [SLURM_SIGNAL_JOB] = { "signal a job",
                            NULL,
                            true,
@@ -131,7 +133,10 @@ const struct slurm_action_row slurm_actions[SLURM_ACTION_COUNT] = {
                            0,
                            "",
                            "",
-                           { { 0, "scancel --batch --signal={signal} {job}", SLURM_NOTHING } } },
+                           { { 0,
+                               "timeout 4 scancel --batch --signal={signal} --nodelist={node} "
+                               "{job}",
+                               SLURM_NOTHING } } },
     [SLURM_REQUEUE_JOB] = { "requeue a job",
                             NULL,
                             true,

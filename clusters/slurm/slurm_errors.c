@@ -98,6 +98,8 @@ int slurm_check_answer(int status, const json_t *body, struct error *err)
     return error_set(err, kind, "slurmrestd answered %d", status);
 }
 
+enum { TIMED_OUT = 124 }; /* what `timeout` ends with if it ended the command */
+
 int slurm_check_command(int status, const char *errors, struct error *err)
 {
     char told[300];
@@ -111,6 +113,8 @@ int slurm_check_command(int status, const char *errors, struct error *err)
     if (status == 127)
         return error_set(err, ERROR_INVALID, "Slurm's commands are not on the PATH there: %s",
                          told);
+    if (status == TIMED_OUT)
+        return error_set(err, ERROR_UNKNOWN_OUTCOME, "it was ended before it was done: %s", told);
     return error_set(err, slurm_error_kind(errors), "it ended with status %d: %s", status,
                      told[0] != '\0' ? told : "no words");
 }

@@ -47,7 +47,8 @@ static void commands(void **state)
     check_line(SLURM_MOVE_RESERVATION, 2205,
                "scontrol update reservation ReservationName=sluice_t-1 StartTime=uts1795660000");
     check_line(SLURM_DELETE_RESERVATION, 2205, "scontrol delete ReservationName=sluice_t-1");
-    check_line(SLURM_SIGNAL_JOB, 2205, "scancel --batch --signal=USR1 12_3");
+    check_line(SLURM_SIGNAL_JOB, 2205,
+               "timeout 4 scancel --batch --signal=USR1 --nodelist=n1 12_3");
     check_line(SLURM_REQUEUE_JOB, 2205, "scontrol requeue 12_3");
     check_line(SLURM_CANCEL_JOB, 2205, "scancel 12_3");
 }

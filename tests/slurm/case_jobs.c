@@ -131,12 +131,14 @@ void a_signal_reaches_the_script(struct stage *stage)
                                             "--signal=B:USR1@60");
     owned(chars) char *first = text_format("%s_1", array);
     owned(chars) char *last = text_format("%s_2", array);
-    const struct slurm_blanks blanks = { .job = last, .signal = "USR1" };
+    const struct slurm_blanks blanks = { .node = "n1", .job = last, .signal = "USR1" };
+    const struct slurm_blanks other = { .node = "n2", .job = last, .signal = "USR1" };
 
     stage_await_job(stage, first, SLURM_JOB_RUNNING);
     stage_await_job(stage, last, SLURM_JOB_RUNNING);
     stage_pass(stage, 2 * SECOND_MS);
-    if (!stage_ask(stage, SLURM_SIGNAL_JOB, &blanks))
+    if (!stage_ask(stage, SLURM_SIGNAL_JOB, &blanks) ||
+        !stage_ask(stage, SLURM_SIGNAL_JOB, &other)) /* it is not there, and not told */
         fail_msg("%s", stage->err.text);
     assert_int_equal(stage_signals(stage, last), 1);
     assert_int_equal(stage_signals(stage, first), 0);
@@ -162,9 +164,24 @@ void an_unknown_signal_is_no_signal(struct stage *stage)
     stage_await_job(stage, job, SLURM_JOB_ENDED);
 }
 
+/* Without a limit scancel would go on for a minute, and the job may run elsewhere by then. */
+void a_signal_does_not_follow_its_job(struct stage *stage)
+{
+    owned(chars) char *job = running(stage, on_n1);
+    const struct slurm_blanks blanks = { .node = "n1", .job = job, .signal = "USR1" };
+
+    if (!requeue(stage, job))
+        fail_msg("%s", stage->err.text);
+    stage_await_job(stage, job, SLURM_JOB_PENDING);
+    (void)stage_ask(stage, SLURM_SIGNAL_JOB, &blanks);
+    assert_int_equal(stage_run(stage, "timeout 4 scancel --batch --signal=USR1 %s", job), 124);
+    assert_int_equal(stage_job(stage, job).state, SLURM_JOB_PENDING);
+    assert_int_equal(stage_signals(stage, job), 0);
+}
+
 void a_signal_needs_its_job(struct stage *stage)
 {
-    const struct slurm_blanks blanks = { .job = "9999", .signal = "USR1" };
+    const struct slurm_blanks blanks = { .node = "n1", .job = "9999", .signal = "USR1" };
 
     assert_false(stage_ask(stage, SLURM_SIGNAL_JOB, &blanks));
     assert_int_equal(stage->err.kind, ERROR_NOT_FOUND);

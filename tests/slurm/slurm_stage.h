@@ -139,6 +139,7 @@ CASE(an_exclusive_job_leaves_both_nodes);
 CASE(a_signal_reaches_the_script);
 CASE(an_unknown_signal_is_no_signal);
 CASE(a_signal_needs_its_job);
+CASE(a_signal_does_not_follow_its_job);
 CASE(a_cancelled_job_is_gone);
 CASE(a_stubborn_job_is_still_there);
 CASE(jobs_are_newer_than_states);

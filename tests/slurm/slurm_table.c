@@ -139,6 +139,13 @@ const struct slurm_case slurm_cases[] = {
     { "S50", "a reservation that began cannot be moved; the refusal is a conflict",
       a_reservation_that_began_stays, ON_BOTH, 0,
       "So sluice deletes it, and makes one for the later departure" },
+    /* jobs */
+    { "S51",
+      "a signal for a job that was requeued reaches nothing; scancel alone would go on for a "
+      "minute, "
+      "and reach the job on another node",
+      a_signal_does_not_follow_its_job, ON_BOTH, 0,
+      "So it gets 4 s, and the node; and no job is requeued while its signal is under way" },
 };
 
 const size_t slurm_case_count = COUNT_OF(slurm_cases);

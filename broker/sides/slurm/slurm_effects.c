@@ -235,7 +235,7 @@ static void prepare_job(struct effect *effect, const struct effect_target *targe
     require(job && slurm_job_key(target->pod));
     intent->name = mem_copy_chars(target->pod->node_name);
     intent->uid = mem_copy_chars(slurm_job_key(target->pod));
-    intent->patch = json_make("{ss}", "job", job);
+    intent->patch = json_make("{ss ss}", "job", job, "node", target->pod->node_name);
     if (signal)
         json_put(intent->patch, "signal", json_text(signal));
 }

@@ -75,6 +75,15 @@ static bool is_leaving(const struct pod *job)
     return job->deletion.ms != 0 || !slurm_job_key(job);
 }
 
+/* A signal that is under way must not find the job requeued: it is sent to a number, wherever that
+   runs. */
+static bool is_signalled_now(const struct runner *runner, const struct transfer *transfer,
+                             const struct pod *job)
+{
+    return effect_is_open(transfer, &slurm_effect_signal, slurm_job_key(job),
+                          slurm_origin_snapshot(runner, transfer)->pods_seen_ms);
+}
+
 /* What is asked of the jobs now. */
 enum request { ASK_CHECKPOINT = 1, ASK_REQUEUE = 2, ASK_CANCEL = 4 };
 
@@ -83,7 +92,8 @@ static void ask_one(struct runner *runner, struct transfer *transfer, const stru
 {
     bool is_kept = can_requeue(job);
 
-    if (is_leaving(job) || is_asked_by_another(runner, transfer, slurm_job_key(job)))
+    if (is_leaving(job) || is_asked_by_another(runner, transfer, slurm_job_key(job)) ||
+        is_signalled_now(runner, transfer, job))
         return;
     if (wishes_to_leave(job))
         requests |= ASK_REQUEUE;

@@ -12,6 +12,7 @@ static const struct {
     { CTLD_OK, "No error" },
     { CTLD_ERROR_INVALID_JOB, "Invalid job id specified" },
     { CTLD_ERROR_INVALID_NODE, "Invalid node name specified" },
+    { CTLD_ERROR_TRANSITION, "Job can not be altered now, try again later" },
     { CTLD_ERROR_DONE, "Job/step already completing or completed" },
     { CTLD_ERROR_DISABLED, "Requested operation is presently disabled" },
     { CTLD_ERROR_NODE_STATE, "Invalid node state specified" },

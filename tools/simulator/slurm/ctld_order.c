@@ -124,6 +124,7 @@ enum ctld_errno ctld_kill(struct ctld *slurm, const char *which, const char *sig
 {
     ctld_job_list jobs = { 0 };
     bool is_end = text_equal(signal, "KILL") || text_equal(signal, "TERM");
+    enum ctld_errno error = CTLD_OK;
     int live = 0;
 
     if (!ctld_jobs_named(slurm, which, &jobs)) {
@@ -139,9 +140,11 @@ enum ctld_errno ctld_kill(struct ctld *slurm, const char *which, const char *sig
         ctld_judge_job(job, is_end && !is_batch ? "slurm_cancel" : "slurm_signal");
         if (is_end && !is_batch)
             ctld_job_end(job, CTLD_CANCELLED, false);
-        else
+        else if (job->state == CTLD_RUNNING)
             ctld_job_signal(job, signal);
+        else
+            error = CTLD_ERROR_TRANSITION;
     }
     array_clear(&jobs);
-    return live ? CTLD_OK : CTLD_ERROR_DONE;
+    return live ? error : CTLD_ERROR_DONE;
 }

@@ -163,9 +163,34 @@ static void print_nothing(struct ctld_shell *shell, const char *command)
 
 /* ---- scancel ---- */
 
+/* The real one tries again for a minute, first after 5 s; here it has until `timeout` ends it, or
+   no time at all. */
+static void say_kill_error(struct ctld_shell *shell, const char *job, enum ctld_errno error)
+{
+    if (error == CTLD_ERROR_TRANSITION && shell->is_timed) {
+        shell->output->status = 124;
+        return;
+    }
+    ctld_say_error(shell, "scancel: error: Kill job error on job id %s: %s", job,
+                   ctld_errno_text(error));
+}
+
+static bool is_on(const struct ctld_shell *shell, const char *which, const char *node)
+{
+    ctld_job_list jobs = { 0 };
+    bool is_there = !ctld_jobs_named(shell->slurm, which, &jobs) || !node; /* or refused */
+
+    for (size_t i = 0; node && i < jobs.count; i++)
+        for (int k = 0; k < jobs.items[i]->node_count; k++)
+            is_there |= jobs.items[i]->nodes[k] && text_equal(jobs.items[i]->nodes[k]->name, node);
+    array_clear(&jobs);
+    return is_there;
+}
+
 static void scancel(struct ctld_shell *shell)
 {
     const char *signal = ctld_word_value(shell, 1, "--signal");
+    const char *node = ctld_word_value(shell, 1, "--nodelist");
     bool is_batch = false;
 
     if (signal && !ctld_signal_is_known(signal)) {
@@ -177,12 +202,11 @@ static void scancel(struct ctld_shell *shell)
         enum ctld_errno error;
 
         is_batch |= text_equal(word, "--batch") || text_equal(word, "-b");
-        if (word[0] == '-')
+        if (word[0] == '-' || !is_on(shell, word, node))
             continue;
         error = ctld_kill(shell->slurm, word, signal ?: "KILL", is_batch);
         if (error != CTLD_OK && signal)
-            ctld_say_error(shell, "scancel: error: Kill job error on job id %s: %s", word,
-                           ctld_errno_text(error));
+            say_kill_error(shell, word, error);
     }
 }
 
@@ -241,6 +265,13 @@ void sim_slurm_run(struct simulator *sim, struct ctld *slurm, const char *line,
         shell.as_seconds |= text_equal(shell.words.items[0], "SLURM_TIME_FORMAT=%s");
         mem_free(shell.words.items[0]);
         array_remove(&shell.words, 0);
+    }
+    if (shell.words.count > 2 && text_equal(shell.words.items[0], "timeout")) {
+        shell.is_timed = true;
+        for (int i = 0; i < 2; i++) {
+            mem_free(shell.words.items[0]);
+            array_remove(&shell.words, 0);
+        }
     }
     run(&shell);
     for (size_t i = 0; i < shell.words.count; i++)

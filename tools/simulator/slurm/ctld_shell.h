@@ -13,6 +13,7 @@ struct ctld_shell {
     ARRAY(char *) words;
     bool as_seconds; /* CTLD_TIME_FORMAT=%s */
     bool as_json, as_lines;
+    bool is_timed; /* `timeout` ends it within seconds */
 };
 
 /* The value of KEY=VALUE among the words from `at` on, without case; NULL: there is none. */

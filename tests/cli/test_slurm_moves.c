@@ -59,14 +59,19 @@ static char *config_of(const struct kind *kind)
                        rest, host_key, machine, at_research + strlen(research));
 }
 
-static struct rehearsal *begin(const struct kind *kind, const char *folder, uint64_t seed)
+/* more: further keys of the cluster.  is_slow: scancel takes seconds, and jobs take hours. */
+static struct rehearsal *begin_with(const struct kind *kind, const char *folder, uint64_t seed,
+                                    const char *more, bool is_slow)
 {
-    owned(chars) char *config = config_of(kind);
+    owned(chars) char *plain = config_of(kind);
+    const char *at = strstr(plain, "poll: 15s");
+    owned(chars) char *config = text_format("%.*s%s%s", (int)(at - plain), plain, more, at);
     int head = (int)(strstr(small_machines, "jobs: ") - small_machines);
-    owned(chars) char *world = text_format(
-        "seed: %llu\n%.*sjobs: {backlog: 12, duration: 20m..2h}\n"
-        "slurm: {research-a: {release: '%s', nodes: %s}}\n",
-        (unsigned long long)seed, head, small_machines, kind->release, kind->nodes);
+    owned(chars) char *world = text_format("seed: %llu\n%.*sjobs: {backlog: 12, duration: %s}\n"
+                                           "slurm: {research-a: {release: '%s', nodes: %s%s}}\n",
+                                           (unsigned long long)seed, head, small_machines,
+                                           is_slow ? "2h..3h" : "20m..2h", kind->release,
+                                           kind->nodes, is_slow ? ", scancel: 8s" : "");
     struct rehearsal *rehearsal;
 
     mem_free(test_folder_write(folder, "key", "no key is read here\n"));
@@ -75,6 +80,11 @@ static struct rehearsal *begin(const struct kind *kind, const char *folder, uint
     rehearsal_run(rehearsal, MINUTE_MS);
     apply(rehearsal, 7, 6);
     return rehearsal;
+}
+
+static struct rehearsal *begin(const struct kind *kind, const char *folder, uint64_t seed)
+{
+    return begin_with(kind, folder, seed, "", false);
 }
 
 /* How many nodes were handed over; -1: a transfer is still live. */
@@ -146,6 +156,50 @@ static int64_t play(const struct kind *kind, int64_t at, bool is_after)
     expect_there_and_back(rehearsal);
     assert_true(at == 0 || rehearsal->kill_at == 0); /* it died */
     return rehearsal->commits - before;
+}
+
+/* How many signals are under way; none of a job that is being requeued. */
+static int signals_under_way(const struct transfer *transfer)
+{
+    int count = 0;
+    void *value;
+
+    for (size_t i = 0; map_next(transfer->effects, &i, NULL, &value);) {
+        const struct effect *effect = value;
+        const struct effect *requeue = effect_find(transfer, &slurm_effect_requeue, effect->object);
+
+        if (effect->kind != &slurm_effect_signal || !effect->is_in_flight)
+            continue;
+        if (requeue && requeue->is_in_flight)
+            fail_msg("job %s is requeued under its signal", effect->name);
+        count++;
+    }
+    return count;
+}
+
+/* The signal is sent a second before the deadline, and takes eight. */
+static void no_job_is_requeued_under_its_signal(void **state)
+{
+    enum { LOOK_MS = 50 };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = begin_with(
+            &kinds[i], folder, 5, "checkpoint_lead: 1s, checkpoint_signal: USR1, ", true);
+        struct transfer *transfer = run_to(rehearsal, STEP_DRAIN);
+        int most = 0;
+
+        for (int64_t ms = 0; ms < 20 * MINUTE_MS && transfer->step <= STEP_FORCE; ms += LOOK_MS) {
+            int count = signals_under_way(transfer);
+
+            most = count > most ? count : most;
+            rehearsal_run(rehearsal, LOOK_MS);
+        }
+        assert_true(most > 0);
+        assert_true(transfer->step > STEP_FORCE);
+        assert_int_equal(rehearsal_violations(rehearsal), 0);
+    }
 }
 
 static void a_node_goes_to_kubernetes_and_back(void **state)
@@ -381,6 +435,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_of_slurm_conf_is_never_deleted),
+        cmocka_unit_test(no_job_is_requeued_under_its_signal),
         cmocka_unit_test(a_persons_drain_keeps_its_reason),
         cmocka_unit_test(a_late_announcement_is_put_off),
         cmocka_unit_test(an_announcement_may_be_late_twice),

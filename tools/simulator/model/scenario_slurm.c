@@ -2,11 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The clusters of kind slurm:
- *     slurm: { research-a: { release: '22.05', nodes: fixed } }
+ *     slurm: { research-a: { release: '22.05', nodes: fixed, scancel: 20s } }
  * release: '22.05' or '24.11' (the default).  nodes: `dynamic` (the default) or `fixed`, those of
- * slurm.conf, whose names stay when their machines go.
+ * slurm.conf, whose names stay when their machines go.  scancel: how long the command takes; as any
+ * other if absent.
  */
 #include "base/text.h"
+#include "base/timestamp.h"
 #include "tools/simulator/model/scenario.h"
 
 static const struct {
@@ -28,6 +30,7 @@ static int read_one(struct scenario_cluster *cluster, const struct yaml_node *ow
 {
     const char *release = text_at(own, "release", releases[0].text);
     const char *nodes = text_at(own, "nodes", "dynamic");
+    const struct yaml_node *scancel = own ? yaml_get(own, "scancel") : NULL;
 
     for (size_t i = 0; i < COUNT_OF(releases); i++)
         if (text_equal(releases[i].text, release))
@@ -37,7 +40,7 @@ static int read_one(struct scenario_cluster *cluster, const struct yaml_node *ow
     cluster->has_fixed_nodes = text_equal(nodes, "fixed");
     if (!cluster->has_fixed_nodes && !text_equal(nodes, "dynamic"))
         return yaml_error(err, own, "nodes: fixed or dynamic");
-    return 0;
+    return scancel ? yaml_duration(scancel, 0, HOUR_MS, &cluster->scancel_ms, err) : 0;
 }
 
 int scenario_read_slurm(struct scenario *scenario, struct error *err)

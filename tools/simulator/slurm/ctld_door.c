@@ -35,6 +35,8 @@ static void name_command(const char *line, char *out, size_t size)
 
     while (line[strcspn(line, " =")] == '=')
         line += strcspn(line, " ") + strspn(line + strcspn(line, " "), " ");
+    if (text_starts_with(line, "timeout "))
+        line += strcspn(line + 8, " ") + 9;
     length = strcspn(line, " ");
     text_print(out, size, "slurm_%.*s", (int)length, line);
     if (!text_starts_with(line, "scontrol "))
@@ -57,6 +59,8 @@ bool sim_slurm_play(struct simulator *sim, const struct ssh_host *host,
         return false;
     play->delay_ms = sim_draw(&sim->latency, &sim->scenario->latency.api);
     name_command(request->command, verb, sizeof verb);
+    if (text_equal(verb, "slurm_scancel") && slurm->cluster->plan->scancel_ms > 0)
+        play->delay_ms = slurm->cluster->plan->scancel_ms;
     sim_count_verb(sim, verb);
     sim_trace(sim, "ssh %s %.200s", host->address, request->command);
     if (sim_fault_now(sim, FAULT_REFUSED, verb)) {

@@ -249,8 +249,8 @@ run_script() {
         tail -c 300 "$dir/script.errors"
         return $code
     fi
-    case $out in
-    '{'*'"done"'*true*'}') return 0 ;;
+    case $(printf %s "$out" | tr -d '[:space:]') in
+    '{"done":true}' | '{"done":true,'*'}' | '{'*',"done":true}' | '{'*',"done":true,'*'}') return 0 ;;
     esac
     printf 'the script ended with 0, and printed no JSON object with "done": true: %s' \
         "$(printf %s "$out" | tr -dc '[:print:]' | head -c 120)"

@@ -388,6 +388,7 @@ static void a_persons_drain_keeps_its_reason(void **state)
 
         assert_non_null(strstr(shown, "Reason=fan 3 is loud (anna) [person@"));
         run_there_and_back(rehearsal);
+        simulator_check_end(rehearsal->simulator);
         assert_int_equal(rehearsal_violations(rehearsal), 0);
     }
 }

@@ -95,7 +95,7 @@ END
 #!/bin/sh
 IFS= read -r token
 echo "script \$1 \$SLUICE_GROUP" >>"$folder/steps"
-[ ! -e $folder/state/garbage ] || { rm $folder/state/garbage; echo "all fine, I think"; exit 0; }
+[ ! -e $folder/state/garbage ] || { cat $folder/state/garbage; rm $folder/state/garbage; exit 0; }
 echo '{"done": true}'
 END
     chmod 0755 "$folder"/bin/*

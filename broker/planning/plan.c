@@ -73,18 +73,16 @@ static bool is_withdrawn(const struct plan *plan, const struct plan_live *live)
     return false;
 }
 
-/* Nodes that come from unknown pools, and those for which there may be no machine: when they arrive
-   is unknown, so no node is given in exchange. */
-static int64_t unsure(const struct books *books, const struct plan_pool *pool)
+/* Nodes that are on their way to the pool.  Until they serve, no node is given in exchange: they
+   may come late, or never. */
+static int64_t coming(const struct books *books, const struct plan_pool *pool)
 {
     int64_t nodes = 0;
 
     for (size_t i = 0; i < books->input->live_count; i++) {
         const struct plan_live *live = &books->input->live[i];
 
-        nodes += live->target == pool->config &&
-                 (live->is_unsure || !pool_of(books, live->source)->is_known) &&
-                 !is_withdrawn(books->plan, live);
+        nodes += live->target == pool->config && !is_withdrawn(books->plan, live);
     }
     return nodes;
 }
@@ -102,8 +100,8 @@ static int64_t spare(const struct books *books, size_t at)
 
     require(books->taken[at] <= pool->nodes.count);
     require(pool->unseen >= 0 && pool->unseen <= pool->present);
-    if (is_production(pool) && -books->gap[at] - unsure(books, pool) - pool->unseen < free_nodes)
-        free_nodes = -books->gap[at] - unsure(books, pool) - pool->unseen;
+    if (is_production(pool) && -books->gap[at] - coming(books, pool) - pool->unseen < free_nodes)
+        free_nodes = -books->gap[at] - coming(books, pool) - pool->unseen;
     return free_nodes > 0 ? free_nodes : 0;
 }
 

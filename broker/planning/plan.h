@@ -42,7 +42,6 @@ struct plan_live {
     const struct config_pool *source;
     const struct config_pool *target;
     bool can_withdraw; /* not cordoned yet, and no emergency */
-    bool is_unsure;    /* its node may never come: no machine in stock, or it needs an operator */
 };
 
 /* Nodes of a pool that could be taken if no pod on them ran slurmd.  The texts are the program's.

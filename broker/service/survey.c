@@ -356,8 +356,6 @@ static void survey_live(struct service *service, struct survey *survey)
         live->id = transfer->id;
         live->source = transfer->source;
         live->target = transfer->target;
-        live->is_unsure = transfer->needs_operator ||
-                          acquire_is_out_of_stock(service->runner, transfer);
         live->can_withdraw = transfer->is_emergency ? step_can_undo(transfer->step) &&
                                                           orders_end_covers(service, transfer)
                                                     : transfer->step <= STEP_NOTICE;

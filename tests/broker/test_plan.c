@@ -5,8 +5,7 @@
  *
  *     P NAME key=number...      a production pool with a cluster of its own
  *     R NAME key=number...      a research pool
- *     T ID SOURCE>TARGET [KIND]   a live transfer; fixed: it cannot be withdrawn; unsure: nor is
- *                                 it sure that its node comes
+ *     T ID SOURCE>TARGET [KIND]   a live transfer; fixed: it cannot be withdrawn
  *
  * keys: has (machines), unseen (of them, without a Node), floor, max, in (incoming), want, level,
  * weight, group (nodes that serve only together), east (0: in another reservation), known (0: it
@@ -102,7 +101,7 @@ static void add_node(struct scene *scene, struct plan_pool *pool, int64_t cost)
         (struct victim_gang){ .name = "job", .lost_gpu_s = cost, .price_gpu_s = cost };
 }
 
-enum live_kind { LIVE_FREE, LIVE_FIXED, LIVE_UNSURE };
+enum live_kind { LIVE_FREE, LIVE_FIXED };
 
 static void add_live(struct scene *scene, const char *id, size_t source, size_t target,
                      enum live_kind kind)
@@ -112,8 +111,7 @@ static void add_live(struct scene *scene, const char *id, size_t source, size_t 
     require(at < LIVE_MAX);
     text_copy(scene->ids[at], sizeof scene->ids[at], id);
     scene->live[at] = (struct plan_live){ scene->ids[at], &scene->configs[source],
-                                          &scene->configs[target], kind == LIVE_FREE,
-                                          kind == LIVE_UNSURE };
+                                          &scene->configs[target], kind == LIVE_FREE };
 }
 
 static void set_key(struct scene *scene, struct plan_pool *pool, const char *key, int64_t number)
@@ -209,9 +207,7 @@ static void read_live(struct scene *scene, const char *item)
 
     assert_true(count >= 3);
     add_live(scene, id, find_pool(scene, source), find_pool(scene, target),
-             count == 3                   ? LIVE_FREE
-             : text_equal(fixed, "fixed") ? LIVE_FIXED
-                                          : LIVE_UNSURE);
+             count == 3 ? LIVE_FREE : LIVE_FIXED);
 }
 
 static void read_scene(struct scene *scene, const char *chars)
@@ -332,13 +328,12 @@ static const struct {
     { "P a has=38 want=38 level=50; R res has=10;", "!res->a x2" },
     /* what is not wanted any more is withdrawn, newest first */
     { "P a has=6 in=2 want=7; R res has=8; T one res>a; T two res>a;", "withdraw two" },
-    { "P a has=6 in=2 want=6; R res has=8; T one res>a; T two res>a fixed;",
-      "a->res x1, withdraw one" },
-    { "P a has=6 in=2 want=6; R res has=8; T one res>a fixed; T two res>a fixed;", "a->res x2" },
-    /* no node that serves goes for one that may never come */
-    { "P a has=6 in=2 want=6; R res has=8; T one res>a unsure; T two res>a fixed;", "a->res x1" },
-    { "P a has=6 in=1 want=5; R res has=8; T one res>a unsure;", "a->res x1" },
-    { "P a has=6 in=1 want=7; P b has=1 want=2; R res has=0; T one res>a unsure;", "b lacks 1" },
+    { "P a has=6 in=2 want=6; R res has=8; T one res>a; T two res>a fixed;", "withdraw one" },
+    /* no node that serves goes for one that is on its way: it may come late, or never */
+    { "P a has=6 in=2 want=6; R res has=8; T one res>a fixed; T two res>a fixed;", "" },
+    { "P a has=6 in=1 want=5; R res has=8; T one res>a fixed;", "a->res x1" },
+    { "P a has=6 in=2 want=5; R res has=8; T one res>a fixed; T two res>a fixed;", "a->res x1" },
+    { "P a has=6 in=1 want=6; P b has=1 want=2; R res has=0; T one res>a fixed;", "b lacks 1" },
     { "P a has=4 want=6; R res has=8 in=2; T one a>res; T two a>res;",
       "withdraw two, withdraw one" },
     { "P a has=4 want=7; R res has=8 in=2; T one a>res; T two a>res;",
@@ -363,7 +358,7 @@ static const struct {
     { "P a has=6 in=2 want=7; R x has=8 known=0; R y has=8; T one x>a; T two x>a;", "" },
     { "P a has=6 in=2 want=7; R x has=8 known=0; R y has=8; T one y>a; T two x>a;",
       "withdraw one" },
-    { "P a has=6 in=2 want=6; R x has=8 known=0; R y has=8; T one x>a fixed; T two y>a fixed;",
+    { "P a has=6 in=2 want=5; R x has=8 known=0; R y has=8; T one x>a fixed; T two y>a fixed;",
       "a->y x1" },
     { "P a has=4 want=6; R x has=8 in=2 known=0; R y has=8; T one a>x; T two a>x;", "y->a x2" },
     { "P a has=6 in=1 want=5; P b has=5 known=0; R y has=8; T one b>a fixed;", "a->y x1" },
@@ -417,7 +412,7 @@ static const struct {
     { "P a has=6 in=2 want=6 group=2; R res has=8; T one res>a; T two res>a;",
       "withdraw two, withdraw one" },
     { "P a has=6 in=2 want=6 group=2; R res has=8; T one res>a; T two res>a fixed;",
-      "a->res x1, withdraw one" },
+      "withdraw one" },
     { "P a has=4 want=6 group=2; R res has=8 in=2; T one a>res; T two a>res fixed;",
       "res->a x1, withdraw one" },
     { "P a has=6 in=1 want=8 group=2; R res has=8; T one res>a fixed;", "res->a x1" },
@@ -551,6 +546,8 @@ static void check_pool(const struct scene *scene, const struct plan *plan, size_
     assert_true(in == 0 || then % config->group == 0 || then == plan_wanted(pool));
     assert_true(out == 0 || pool->present - out >= config->static_nodes);
     assert_true(out <= (int64_t)pool->nodes.count);
+    assert_true(out == 0 || config->cluster->role != ROLE_PRODUCTION ||
+                pool->present - pool->unseen + withdrawn_out - out >= plan_wanted(pool));
     assert_true(in == 0 || pool->present + pool->incoming - withdrawn_in + in <= max);
     assert_true(in == 0 || out == 0);
     if (!pool->is_known || (config->cluster->role == ROLE_PRODUCTION && plan_wanted(pool) < 0))

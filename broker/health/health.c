@@ -178,13 +178,21 @@ void health_end(struct health *health, struct wall_time now, health_told_fn told
     map_free(steal(&health->said));
 }
 
+/* Of one that may only await an answer: it calls nobody at night. */
+static enum severity severity_of(const struct finding *finding)
+{
+    enum severity severity = condition_row(finding->is.kind)->severity;
+
+    return finding->is.is_early && severity > SEVERITY_WARNING ? SEVERITY_WARNING : severity;
+}
+
 static json_t *describe(const struct finding *finding)
 {
     const struct condition_row *row = condition_row(finding->is.kind);
     char since[WALL_TEXT_SIZE];
 
     return json_make("{ss ss ss ss ss ss ss ss ss}", "id", row->id, "severity",
-                     severity_name(row->severity), "word", row->word, "since",
+                     severity_name(severity_of(finding)), "word", row->word, "since",
                      wall_format(wall_whole_second(finding->is.since.ms), since), "what",
                      finding->is.what, "cluster", finding->is.cluster, "affects", row->affects,
                      "text", finding->text, "advice", finding->is.advice);
@@ -192,13 +200,17 @@ static json_t *describe(const struct finding *finding)
 
 json_t *health_describe(const struct health *health)
 {
-    const struct finding *worst = health->held.list.count > 0 ? &health->held.list.items[0] : NULL;
-    const struct condition_row *row = worst ? condition_row(worst->is.kind) : NULL;
+    const struct finding *worst = NULL;
     json_t *rows = json_array();
 
     require(!health->said);
-    for (size_t i = 0; i < health->held.list.count; i++)
-        json_array_append_new(rows, describe(&health->held.list.items[i]));
-    return json_make("{ss ss so}", "severity", row ? severity_name(row->severity) : "ok", "word",
-                     row ? row->word : "", "conditions", rows);
+    for (size_t i = 0; i < health->held.list.count; i++) {
+        const struct finding *finding = &health->held.list.items[i];
+
+        if (!worst || severity_of(finding) > severity_of(worst))
+            worst = finding;
+        json_array_append_new(rows, describe(finding));
+    }
+    return json_make("{ss ss so}", "severity", worst ? severity_name(severity_of(worst)) : "ok",
+                     "word", worst ? condition_row(worst->is.kind)->word : "", "conditions", rows);
 }

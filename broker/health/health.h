@@ -22,7 +22,7 @@ struct condition {
     const char *what;    /* the reclaim, pool, cluster, transfer ... that it is about; NULL: "" */
     const char *cluster; /* whose state it changes; NULL: none */
     const char *advice;  /* NULL: that of its kind */
-    bool is_early;       /* perhaps only an answer is awaited: it is shown, and not told yet */
+    bool is_early;       /* perhaps only an answer is awaited: it is a warning, and not told yet */
 };
 
 struct health;

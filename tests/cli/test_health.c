@@ -329,6 +329,7 @@ static void a_restart_is_no_outage(void **state)
         assert_int_equal(rehearsal_start(rehearsal, &err), 0);
         rehearsal_run(rehearsal, 1);
         expect_condition(rehearsal, "pool_stale", "neither gives nor takes nodes, never seen");
+        expect_severity(rehearsal, "warning");
         rehearsal_run(rehearsal, MINUTE_MS);
         assert_int_equal(lines_told() > 0, rows[i].is_told);
     }
@@ -349,6 +350,7 @@ static void nodes_that_were_never_seen_are_not_missing(void **state)
     rehearsal_kill(rehearsal);
     simulator_cut_off(rehearsal->simulator, "prod-a");
     assert_int_equal(rehearsal_start(rehearsal, &err), 0);
+    rehearsal_run(rehearsal, MINUTE_MS);
     for (int i = 0; i < 2; i++, rehearsal_run(rehearsal, 3 * MINUTE_MS)) {
         expect_condition(rehearsal, "pool_stale", "neither gives nor takes nodes, never seen");
         expect_condition(rehearsal, "production_short", NULL);

@@ -8,6 +8,7 @@
 #include "base/input/json.h"
 #include "base/timestamp.h"
 #include "broker/terminal/forms.h"
+#include "broker/terminal/prose.h"
 #include "broker/terminal/table.h"
 
 #include <inttypes.h>
@@ -361,8 +362,10 @@ void board_transfers(const json_t *answer, size_t most, bool is_wide, struct tex
 /* What transfers of one row have in common. */
 static bool is_same_group(const json_t *left, const json_t *right)
 {
-    static const char *const members[] = { "from",         "to",         "state",     "step",
-                                           "is_emergency", "is_undoing", "waits_for", NULL };
+    static const char *const members[] = { "from",         "to",         "state", "step",
+                                           "is_emergency", "is_undoing", NULL };
+    owned(chars) char *left_waits = prose_pattern(json_text_or(left, "waits_for", ""));
+    owned(chars) char *right_waits = prose_pattern(json_text_or(right, "waits_for", ""));
 
     for (const char *const *member = members; *member; member++) {
         const json_t *one = json_object_get(left, *member);
@@ -371,16 +374,22 @@ static bool is_same_group(const json_t *left, const json_t *right)
         if ((one || other) && !json_equal(one, other))
             return false;
     }
-    return true;
+    return text_equal(left_waits, right_waits);
 }
 
-/* A group is its first transfer, with `count`, the earliest `since` and the latest `expected`.  As
-   texts, times in UTC have the order of time. */
+/* A group is its first transfer, with `count`, the earliest `since`, the latest `expected`, and the
+   pattern of what they wait for where they differ.  As texts, times in UTC have the order of time.
+ */
 static void add_to_group(json_t *group, const json_t *row)
 {
     const char *since = json_text_or(row, "since", "");
     const char *expected = json_text_or(row, "expected", "");
 
+    if (!text_equal(json_text_or(group, "waits_for", ""), json_text_or(row, "waits_for", ""))) {
+        owned(chars) char *pattern = prose_pattern(json_text_or(row, "waits_for", ""));
+
+        json_object_set_new(group, "waits_for", json_text(pattern));
+    }
     json_object_set_new(group, "count", json_integer(json_int_or(group, "count", 0) + 1));
     if (strcmp(since, json_text_or(group, "since", "")) < 0)
         json_object_set_new(group, "since", json_text(since));

@@ -96,3 +96,20 @@ void prose_wrap(const struct text *text, size_t columns, struct text *out)
         text_add(out, "\n");
     }
 }
+
+char *prose_pattern(const char *text)
+{
+    struct text *out = text_new(TEXT_UNBOUNDED);
+
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        bool is_name = (int)strcspn(text, "0123456789/") < length;
+
+        text_add(out, "%.*s%s", is_name ? 0 : length, text, is_name ? "..." : "");
+        text += length;
+        length = (int)strspn(text, " ");
+        text_add(out, "%.*s", length, text);
+        text += length;
+    }
+    return text_take(out);
+}

@@ -210,9 +210,14 @@ static void what_is_no_terminal_has_no_screen(void **state)
     close(pipes[1]);
 }
 
+/* waits_for may have a %d, the number of the node. */
 static void add_rows(json_t *rows, int count, const char *step, const char *waits_for)
 {
     for (int i = 0; i < count; i++) {
+        const char *at = strstr(waits_for, "%d");
+        owned(chars) char *waits = at ? text_format("%.*s%d%s", (int)(at - waits_for), waits_for, i,
+                                                    at + 2)
+                                      : mem_copy_chars(waits_for);
         owned(chars) char *name = text_format("res1-n%03d", (int)json_array_size(rows));
         owned(chars) char *since = text_format("2026-11-17T07:%02d:00Z", 10 + i % 20);
         owned(chars) char *expected = text_format("2026-11-17T08:%02d:00Z", 10 + i % 20);
@@ -220,7 +225,7 @@ static void add_rows(json_t *rows, int count, const char *step, const char *wait
         json_array_append_new(rows, json_make("{ss ss ss ss ss ss ss ss ss}", "transfer", "t-1",
                                               "node", name, "from", "res-1-east", "to",
                                               "prod-a-east", "state", "live", "step", step, "since",
-                                              since, "expected", expected, "waits_for", waits_for));
+                                              since, "expected", expected, "waits_for", waits));
     }
 }
 
@@ -233,10 +238,12 @@ static void what_waits_for_the_same_is_one_row(void **state)
     owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
 
     (void)state;
-    add_rows(rows, 500, "drain", "pods to end: 3");
+    add_rows(rows, 500, "drain", "1 pod to leave: research/robotics-%d-0-d3ed0");
     add_rows(rows, 1, "drain", "the budget chat/chat of 2 pods");
-    add_rows(rows, 299, "acquire", "the machine");
-    add_rows(rows, 3, "drain", "pods to end: 3");
+    add_rows(rows, 200, "acquire", "the machine");
+    add_rows(rows, 99, "join", "the Node of machine prod-a-east-%d to register");
+    add_rows(rows, 3, "drain", "3 pods to leave: research/vision-%d");
+    add_rows(rows, 3, "drain", "1 pod to leave: research/robotics-%d-0-d3ed0");
     board_groups(answer, out);
     golden_check("golden/cli/groups.txt", out->chars);
 }

@@ -4,6 +4,7 @@
  * From a cluster's pods to gangs with a price, and whom earlier moves made dearer.
  */
 #include "base/input/json.h"
+#include "base/shared_text.h"
 #include "base/text.h"
 #include "broker/config/config.h"
 #include "broker/planning/gangs.h"
@@ -170,6 +171,7 @@ static void jobs_of_slurm_count_where_their_slurmd_runs(void **state)
     add_pod(&scene, "n1", "plain", "11:00", "");
     slurmd = map_get(scene.snapshot.pods, "u-0");
     slurmd->slurm = POD_SLURM_SUNK;
+    slurmd->slurm_node = shared_text_of(slurmd->name);
     add_pod(&slurm, slurmd->name, "train", "11:00", "");
     add_pod(&slurm, "a-node-without-a-pod", "train", "11:00", "");
     survey_with(&scene, &slurm.snapshot);

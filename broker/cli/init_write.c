@@ -429,7 +429,8 @@ static void add_queues(const json_t *clusters, struct text *out)
         production);
 }
 
-/* The same rows; what a cluster or a cloud wrote ends no line. */
+/* The same rows; what a cluster or a cloud wrote ends no line, for which YAML has characters beyond
+   ASCII, too. */
 static json_t *clean(const json_t *rows)
 {
     json_t *all = json_deep_copy(rows);
@@ -442,7 +443,7 @@ static json_t *clean(const json_t *rows)
             owned(chars) char *text = mem_copy_chars(json_string_value(value) ?: "");
 
             for (char *at = text; *at; at++)
-                if ((unsigned char)*at < ' ')
+                if (*at < ' ' || *at > '~')
                     *at = '?';
             if (json_is_string(value))
                 json_string_set(value, text);

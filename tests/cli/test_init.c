@@ -141,6 +141,8 @@ static void each_cloud_has_its_lines(void **state)
         { "oci", "AD-1", "us-ashburn-1", "", "10.0.10.7", "", "" },
         { "oci", "AD-3", "us-ashburn-1", "ocid1.nodepool.oc1..p", "10.0.10.1", "", "" },
         { "oci", "AD-4", "us-ashburn-1", "ocid1.nodepool.oc1..p", "10.0.10.2", "", "" },
+        { "oci", "AD-5", "us-ashburn-1", "x\xe2\x80\xa8  lab: {}\xc2\x85 #", "10.0.10.4", "", "" },
+        { "oci", "AD-6", "us-ashburn-1", "x\xe2\x80\xa8  lab: {}\xc2\x85 #", "10.0.10.5", "", "" },
         { "oci", "AD-4", "us-ashburn-1", "ocid1.nodepool.oc1..q", "10.0.10.3", "", "" },
         { "oci", "AD-2", "us-ashburn-1", "ocid1.nodepool.oc1..a\nb: c", "10.0.10.8", "", "" },
         { "capi", "rack-1", "home", "", "metal-1", "", "" },

@@ -123,17 +123,19 @@ static void sort(struct findings *findings)
     *findings = sorted;
 }
 
-static void copy(const struct findings *from, struct findings *to)
+/* What is told by now; one that only awaits an answer is, if it was told before. */
+static void copy(const struct findings *from, const struct findings *former, struct findings *to)
 {
     to->by_key = map_new(NULL);
     for (size_t i = 0; i < from->list.count; i++) {
         const struct finding *finding = &from->list.items[i];
         struct finding *own;
 
-        if (finding->is.is_early)
+        if (finding->is.is_early && !find(former, finding->key))
             continue;
         own = array_add(&to->list);
         *own = *finding;
+        own->is.is_early = false;
         own->is.what = mem_copy_chars(finding->is.what);
         own->is.cluster = mem_copy_chars(finding->is.cluster);
         own->is.advice = mem_copy_chars(finding->is.advice);
@@ -171,8 +173,11 @@ void health_end(struct health *health, struct wall_time now, health_told_fn told
     if (told) {
         tell(&health->told, &health->held, false, told, context);
         tell(&health->held, &health->told, true, told, context);
-        clear(&health->told);
-        copy(&health->held, &health->told);
+        struct findings former = health->told;
+
+        health->told = (struct findings){ 0 };
+        copy(&health->held, &former, &health->told);
+        clear(&former);
     }
     clear(&health->former);
     map_free(steal(&health->said));

@@ -335,6 +335,44 @@ static void a_restart_is_no_outage(void **state)
     }
 }
 
+static int begun, ended;
+
+static void count_told(void *context, const struct condition *condition, const char *text,
+                       bool holds)
+{
+    (void)context;
+    (void)condition;
+    (void)text;
+    *(holds ? &begun : &ended) += 1;
+}
+
+/* Looks after each other: what was told is ended once, whether it awaited an answer meanwhile or
+   not; what was never told is not ended. */
+static void what_awaits_an_answer_keeps_what_was_told(void **state)
+{
+    enum { NONE, EARLY, HOLDS };
+    static const struct {
+        int look, begun, ended;
+    } rows[] = { { EARLY, 0, 0 }, { NONE, 0, 0 },  { EARLY, 0, 0 }, { HOLDS, 1, 0 },
+                 { EARLY, 0, 0 }, { HOLDS, 0, 0 }, { EARLY, 0, 0 }, { NONE, 0, 1 } };
+    owned(health) struct health *health = health_new();
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct condition condition = { .kind = CONDITION_POOL_STALE,
+                                       .what = "east",
+                                       .is_early = rows[i].look == EARLY };
+
+        begun = ended = 0;
+        health_begin(health);
+        if (rows[i].look != NONE)
+            health_add(health, &condition, mem_copy_chars("not seen"));
+        health_end(health, (struct wall_time){ 1000 }, count_told, NULL);
+        if (begun != rows[i].begun || ended != rows[i].ended)
+            fail_msg("look %zu: %d begun, %d ended", i, begun, ended);
+    }
+}
+
 /* A service that starts while a production cluster is out of reach knows no number of its nodes:
    it tells the pool as never seen, and no node as missing. */
 static void nodes_that_were_never_seen_are_not_missing(void **state)
@@ -372,6 +410,7 @@ int main(void)
         cmocka_unit_test(a_move_that_goes_as_planned_is_not_late),
         cmocka_unit_test(a_question_between_two_turns_is_not_logged),
         cmocka_unit_test(a_restart_is_no_outage),
+        cmocka_unit_test(what_awaits_an_answer_keeps_what_was_told),
         cmocka_unit_test(nodes_that_were_never_seen_are_not_missing),
     };
 

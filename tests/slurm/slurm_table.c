@@ -142,8 +142,7 @@ const struct slurm_case slurm_cases[] = {
     /* jobs */
     { "S51",
       "a signal for a job that was requeued reaches nothing; scancel alone would go on for a "
-      "minute, "
-      "and reach the job on another node",
+      "minute, and reach the job on another node",
       a_signal_does_not_follow_its_job, ON_BOTH, 0,
       "So it gets 4 s, and the node; and no job is requeued while its signal is under way" },
 };

@@ -35,8 +35,10 @@ static void name_command(const char *line, char *out, size_t size)
 
     while (line[strcspn(line, " =")] == '=')
         line += strcspn(line, " ") + strspn(line + strcspn(line, " "), " ");
-    if (text_starts_with(line, "timeout "))
-        line += strcspn(line + 8, " ") + 9;
+    if (text_starts_with(line, "timeout ")) {
+        line += strlen("timeout ");
+        line += strcspn(line, " ") + strspn(line + strcspn(line, " "), " ");
+    }
     length = strcspn(line, " ");
     text_print(out, size, "slurm_%.*s", (int)length, line);
     if (!text_starts_with(line, "scontrol "))

@@ -201,9 +201,11 @@ static json_t *get_metrics(const struct ask *ask, struct error *err)
     const json_t *health = json_object_get(facts, "health");
     owned(json) json_t *leads = service_leads(ask->service);
     owned(json) json_t *ledger = service_ledger(ask->service);
+    owned(json) json_t *numbers = service_numbers(ask->service);
 
     (void)err;
     json_object_set(facts, "ledger", ledger);
+    json_object_set(facts, "numbers", numbers);
     json_object_set_new(facts, "version", json_text(SLUICE_VERSION));
     json_object_set_new(facts, "is_broken", json_boolean(service_is_broken(ask->service)));
     json_object_set_new(facts, "severity", json_integer(conditions_severity(health)));

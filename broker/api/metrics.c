@@ -17,9 +17,11 @@
 
 #include <string.h>
 
-enum kind { GAUGE, COUNTER, SUMMARY };
+/* TOTAL: a counter whose name without "_total" is a gauge's.  OpenMetrics has no such counters: it
+   calls that one unknown. */
+enum kind { GAUGE, COUNTER, SUMMARY, HISTOGRAM, TOTAL };
 
-static const char *const kind_names[] = { "gauge", "counter", "summary" };
+static const char *const kind_names[] = { "gauge", "counter", "summary", "histogram", "counter" };
 
 /* Rows whose labels are equal make one sample: the sum of their values. */
 /* clang-format off */
@@ -29,7 +31,8 @@ static const struct family {
     const char *rows;   /* the array of the status that has the samples; "": the status itself */
     const char *labels; /* members of a row, with commas; "label=member" where the names differ,
                            and "label:text" for a text that is always the same */
-    const char *value;  /* member: a number, a time (RFC 3339) or true and false; "": 1 each */
+    const char *value;  /* member: a number, a time (RFC 3339) or true and false; "": 1 each.  A
+                           histogram's row is one of counters_describe(), and has no other */
     const char *help;
 } families[] = {
     { "build_info", GAUGE, "", "version", "", "1; the version of the service that answers" },
@@ -48,6 +51,7 @@ static const struct family {
     { "webhook_failing", GAUGE, "webhooks", "webhook", "is_failing", "1; the webhook did not accept the last message" },
 
     { "window_info", GAUGE, "", "window,next=next_window", "", "1; the window in force and the one that follows" },
+    { "window_seconds_until_next", GAUGE, "numbers", "", "window_left_s", "Until the window in force ends and the next one begins" },
     { "window_end_timestamp_seconds", GAUGE, "", "", "window_until", "When the window in force ends" },
     { "margin_seconds", GAUGE, "", "", "margin_s", "From the expected end (p95) of the tightest move to its window's start; negative: late" },
     { "lead_time_seconds", SUMMARY, "leads", "key,quantile:0.5", "p50_s", "Learned time of a transfer, from cordon to GPUs, by lead key" },
@@ -55,6 +59,19 @@ static const struct family {
     { "lead_times_known", GAUGE, "leads", "key", "known", "Transfers from which the key's lead time is learned; while they are few, the configured one counts" },
     { "step_time_seconds", SUMMARY, "lead_steps", "key,step,quantile:0.5", "p50_s", "Learned time of one step of a transfer, by lead key" },
     { "step_time_seconds", SUMMARY, "lead_steps", "key,step,quantile:0.95", "p95_s", "" },
+
+    { "move_step_duration_seconds", HISTOGRAM, "numbers/counts/steps", "provider,machine,step", "", "How long steps of transfers took that went on, since the service started" },
+    { "last_apply_timestamp_seconds", GAUGE, "numbers", "", "applied", "When schedules came into force last" },
+    { "apply_success", GAUGE, "numbers", "", "apply_success", "1: the last apply since the service started was accepted; 0: it was refused" },
+    { "forecast_need_gpus", GAUGE, "numbers/forecast/windows", "window,bound:lower", "need/gpus/lower", "GPUs that a window needs by the forecast in force: more than the lower bound on most days, less than the upper one" },
+    { "forecast_need_gpus", GAUGE, "numbers/forecast/windows", "window,bound:point", "need/gpus/point", "" },
+    { "forecast_need_gpus", GAUGE, "numbers/forecast/windows", "window,bound:upper", "need/gpus/bound", "" },
+    { "forecast_coverage_ratio", GAUGE, "numbers/forecast/scores", "queue", "score/coverage", "Past days on which the forecast's upper bound held, by the scorecard" },
+    { "forecast_coverage_high_ratio", GAUGE, "numbers/forecast/scores", "queue", "score/coverage_high", "The same, at most: with so few days it may be so high" },
+    { "forecast_coverage_promised_ratio", GAUGE, "numbers/forecast/scores", "queue", "score/coverage_promised", "Days on which the bound is meant to hold" },
+    { "telemetry_age_seconds", GAUGE, "numbers/sources", "kind,source", "age_s", "Age of what is known of a cluster (its watch) or a pool (its cloud's list)" },
+    { "orphans", GAUGE, "numbers/orphans", "provider,cluster,kind", "count", "Machines that run, that no Node shows, and that no transfer takes or brings" },
+    { "drift", GAUGE, "numbers/drift", "cluster,kind", "count", "Replicas and quotas that another writer sets, or that cannot be set" },
 
     { "nodes", GAUGE, "pools", "cluster,machine,zone,pool,role:static", "static_nodes", "Nodes of a pool; static ones never move" },
     { "nodes", GAUGE, "pools", "cluster,machine,zone,pool,role:ephemeral", "ephemeral_nodes", "" },
@@ -76,8 +93,11 @@ static const struct family {
     { "queue_wait_target_seconds", GAUGE, "ledger/queue_targets", "queue,percentile", "wait_target_s", "Wait target of a queue, which that percentile of its requests should meet" },
 
     { "moves", GAUGE, "transfers", "from,to,step", "", "Transfers under way" },
+    { "moves_total", TOTAL, "numbers/counts/moves", "from,to,result", "count", "Transfers that ended since the service started: done, undone or returned" },
     { "moves_stuck", GAUGE, "steps", "", "needs_operator", "Transfers under way that need a person" },
     { "notice_violations", COUNTER, "", "", "notice_violations", "Pods that had to leave with less notice than was promised" },
+    { "notice_seconds", HISTOGRAM, "numbers/counts/notices", "reason", "", "How long before they were asked to leave pods of research had their node's departure on it, since the service started" },
+    { "evicted_jobs", COUNTER, "numbers/counts/evictions", "cluster,reason", "count", "Jobs, and pods without one, that were asked to leave since the service started: planned, or for an emergency" },
     { "emergency_evictions", COUNTER, "", "", "emergency_evictions", "Pods that left for an emergency, without notice" },
 
     { "replicas", GAUGE, "workloads", "workload,cluster", "replicas", "Replicas of a workload's Deployment" },
@@ -204,7 +224,8 @@ static void print_head(struct text *out, const struct family *family, enum metri
     const char *suffix = family->kind == COUNTER && form == METRICS_TEXT ? "_total" : "";
 
     text_add(out, "# HELP sluice_%s%s %s\n", family->name, suffix, family->help);
-    text_add(out, "# TYPE sluice_%s%s %s\n", family->name, suffix, kind_names[family->kind]);
+    text_add(out, "# TYPE sluice_%s%s %s\n", family->name, suffix,
+             family->kind == TOTAL && form == METRICS_OPEN ? "unknown" : kind_names[family->kind]);
 }
 
 static void print_samples(struct text *out, const struct family *family,
@@ -219,6 +240,34 @@ static void print_samples(struct text *out, const struct family *family,
         text_add(out, "sluice_%s%s%s%s%s %.15g\n", family->name, suffix, has_labels ? "{" : "",
                  sample->labels, has_labels ? "}" : "", sample->value);
     }
+}
+
+/* A row of counters_describe(): its buckets, the last one for all, their sum and their count. */
+static void print_histogram(struct text *out, const struct family *family, const json_t *row)
+{
+    owned(chars) char *labels = print_labels(row, family->labels);
+    const char *comma = labels[0] != '\0' ? "," : "";
+    double count = json_number_value(json_object_get(row, "count"));
+    const json_t *bucket;
+    size_t i;
+
+    json_array_foreach(json_object_get(row, "buckets"), i, bucket)
+        text_add(out, "sluice_%s_bucket{%s%sle=\"%.1f\"} %.15g\n", family->name, labels, comma,
+                 json_number_value(json_array_get(bucket, 0)),
+                 json_number_value(json_array_get(bucket, 1)));
+    text_add(out, "sluice_%s_bucket{%s%sle=\"+Inf\"} %.15g\n", family->name, labels, comma, count);
+    text_add(out, "sluice_%s_sum{%s} %.15g\n", family->name, labels,
+             json_number_value(json_object_get(row, "sum")));
+    text_add(out, "sluice_%s_count{%s} %.15g\n", family->name, labels, count);
+}
+
+static void print_histograms(struct text *out, const struct family *family, const json_t *status)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_at(status, family->rows), i, row)
+        print_histogram(out, family, row);
 }
 
 static void samples_clear(struct samples *samples)
@@ -238,9 +287,12 @@ char *metrics_print(const json_t *status, enum metrics_form form)
         struct samples samples = { .by_labels = map_new(NULL) };
 
         for (; i < COUNT_OF(families) && text_equal(families[i].name, first->name); i++)
-            samples_add_all(&samples, &families[i], status);
+            if (families[i].kind != HISTOGRAM)
+                samples_add_all(&samples, &families[i], status);
         print_head(out, first, form);
         print_samples(out, first, &samples);
+        if (first->kind == HISTOGRAM)
+            print_histograms(out, first, status);
         samples_clear(&samples);
     }
     if (form == METRICS_OPEN)

@@ -6,6 +6,7 @@
 #include "base/input/json.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "broker/cli/event_rows.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
 #include "broker/terminal/forms.h"
@@ -24,8 +25,9 @@ const struct command_option events_options[] = {
     { "move", 0, "ID", "only those of this move or transfer", false },
     { "actor", 0, "NAME", "only what this person asked for", false },
     WATCH_OPTION,
-    { "output", 'o', "table|json|yaml|csv", "the form of the answer (default table)", false },
-    { "no-headers", 0, NULL, "leave out the first line of CSV", false },
+    { "output", 'o', "table|wide|json|yaml|csv",
+      "the form of the answer (default table); wide: each event with all its members", false },
+    { "no-headers", 0, NULL, "leave out the first line of a table or of CSV", false },
     CLIENT_OPTIONS,
     { 0 },
 };
@@ -40,32 +42,66 @@ const struct command_option audit_options[] = {
     { 0 },
 };
 
-/* All members but those that head the line, as key=value. */
+/* A member as key=value; those of an object with its name in front: "freeze/reason=upgrade". */
+static void add_member(const char *name, const json_t *value, struct text *out)
+{
+    const char *key;
+    json_t *member;
+
+    if (json_is_string(value) && json_string_length(value) > 0)
+        text_add(out, " %s=%s", name, json_string_value(value));
+    else if (json_is_integer(value))
+        text_add(out, " %s=%" JSON_INTEGER_FORMAT, name, json_integer_value(value));
+    json_object_foreach((json_t *)(uintptr_t)value, key, member) {
+        owned(chars) char *path = text_format("%s/%s", name, key);
+
+        if (!json_is_object(member))
+            add_member(path, member, out);
+    }
+}
+
+/* All members but those that head the line. */
 static void add_event(const json_t *event, struct text *out)
 {
     const char *key;
     json_t *value;
 
     text_add(out, "%s  %-18s", json_text_or(event, "at", "-"), json_text_or(event, "event", "-"));
-    json_object_foreach((json_t *)(uintptr_t)event, key, value) {
-        if (text_equal(key, "at") || text_equal(key, "event") || text_equal(key, "seq"))
-            continue;
-        if (json_is_string(value) && json_string_length(value) > 0)
-            text_add(out, " %s=%s", key, json_string_value(value));
-        else if (json_is_integer(value))
-            text_add(out, " %s=%" JSON_INTEGER_FORMAT, key, json_integer_value(value));
-    }
+    json_object_foreach((json_t *)(uintptr_t)event, key, value)
+        if (!text_equal(key, "at") && !text_equal(key, "event") && !text_equal(key, "seq"))
+            add_member(key, value, out);
     text_add(out, "\n");
 }
 
-static void draw(const json_t *answer, bool is_open, struct text *out)
+/* For CSV, which has no members of members: also what the table says. */
+static json_t *flat_of(const json_t *answer)
+{
+    json_t *events = json_array();
+    const json_t *event;
+    size_t i;
+
+    json_array_foreach(json_object_get(answer, "events"), i, event) {
+        json_t *flat = json_deep_copy(event);
+        owned(json) json_t *row = event_row(event);
+
+        json_object_update_missing(flat, row);
+        json_array_append_new(events, flat);
+    }
+    return json_make("{so}", "events", events);
+}
+
+static void draw_wide(const json_t *answer, struct text *out)
 {
     const json_t *event;
     size_t i;
 
-    (void)is_open; /* events have no groups */
     json_array_foreach(json_object_get(answer, "events"), i, event)
         add_event(event, out);
+}
+
+static void draw(const json_t *answer, bool is_open, struct text *out)
+{
+    event_rows_print(json_object_get(answer, "events"), is_open, out);
 }
 
 static char *path_of(const struct command_call *call, const char *filters, int64_t count)
@@ -142,45 +178,36 @@ int cmd_events(struct command_call *call)
     owned(question) struct question question = question_of(call, "since node move actor", "",
                                                            &code);
     owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
-    owned(json) json_t *answer = NULL;
+    owned(json) json_t *answer = NULL, *flat = NULL;
 
     if (question.config && call_flag(call, "watch"))
         return watch_run(call, question.config, &(struct watched){ question.path, draw, true });
     answer = ask(call, &question, &code);
     if (!answer)
         return code;
-    if (!forms_print(call, answer, &rows)) {
-        draw(answer, false, out);
+    flat = flat_of(answer);
+    if (forms_is_wide(call)) {
+        draw_wide(answer, out);
         output_print(call, out->chars);
+    } else if (!forms_print(call,
+                            text_equal(call_text_or(call, "output", ""), "csv") ? flat : answer,
+                            &rows)) {
+        draw(answer, false, out);
+        forms_print_table(call, out);
     }
     print_cut(answer);
     return EXIT_DONE;
 }
 
-/* The first of the members that the event has as a text; "-": none. */
-static const char *first_of(const json_t *event, const char *const *paths)
-{
-    for (; *paths; paths++)
-        if (json_text_or(event, *paths, "")[0] != '\0')
-            return json_text_or(event, *paths, "");
-    return "-";
-}
-
 /* A row of the audit: {seq, at, who, act, on, reason}. */
 static json_t *act_of(const json_t *event)
 {
-    static const char *const who[] = { "ended_by", "by", NULL };
-    static const char *const on[] = { "node", "freeze/cluster", "reclaim/pool",
-                                      "host", "approval/id",    NULL };
-    static const char *const why[] = {
-        "reclaim/end_reason", "reclaim/reason", "freeze/reason", "approval/why",
-        "approval/reason",    "reason",         "text",          NULL
-    };
+    owned(json) json_t *row = event_row(event);
 
     return json_make("{sI ss ss ss ss ss}", "seq", (json_int_t)json_int_or(event, "seq", 0), "at",
-                     json_text_or(event, "at", "-"), "who", first_of(event, who), "act",
-                     json_text_or(event, "event", "-"), "on", first_of(event, on), "reason",
-                     first_of(event, why));
+                     json_text_or(event, "at", "-"), "who", json_text_or(row, "by", "-"), "act",
+                     json_text_or(event, "event", "-"), "on", json_text_or(row, "about", "-"),
+                     "reason", json_text_or(row, "reason", "-"));
 }
 
 static json_t *acts_of(const json_t *answer)

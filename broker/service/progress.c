@@ -10,8 +10,9 @@
 
 #include <inttypes.h>
 
-/* A watch that breaks for a moment is no trouble yet. */
-enum { UNHEARD_MS = 30 * SECOND_MS };
+/* A watch that breaks for a moment is no trouble yet; and a cluster that is well says something
+   about every minute, if only that nothing has changed. */
+enum { UNHEARD_MS = 30 * SECOND_MS, SILENT_MS = 80 * SECOND_MS };
 
 int pool_gets_machines(const struct service *service, const struct config_pool *pool,
                        struct error *err)
@@ -61,8 +62,9 @@ int64_t reclaim_missing(const struct survey *survey, const struct reclaim *recla
     return (reclaim->level < wanted ? reclaim->level : wanted) - pool->present;
 }
 
-/* What the oldest of the reclaim's transfers to the pool waits for. */
-static char *cause_of(const struct service *service, const struct config_pool *pool)
+/* What the oldest of the reclaim's transfers to the pool waits for, and what can be done. */
+static char *cause_of(const struct service *service, const struct config_pool *pool,
+                      char **ret_advice)
 {
     const struct transfer *oldest = NULL;
     const struct transfer *transfer;
@@ -73,9 +75,52 @@ static char *cause_of(const struct service *service, const struct config_pool *p
             oldest = transfer;
     if (!oldest)
         return mem_copy_chars("no node is on its way");
+    if (runner_can_undo(service->runner, oldest))
+        *ret_advice = text_format("`sluice transfers %s` shows it whole; after `sluice abort %s` "
+                                  "another node goes",
+                                  oldest->id, oldest->id);
+    else
+        *ret_advice = text_format("`sluice transfers %s` shows it whole; it is beyond its point of "
+                                  "no return, and sluice keeps trying",
+                                  oldest->id);
     return text_format("node %s waits longest, in step %s: %s", oldest->node,
                        transfer_steps[oldest->step].name,
                        oldest->waiting[0] ? oldest->waiting : "the first look after a start");
+}
+
+/* Another pool of the cluster that gets machines, and whose research has nodes to give; NULL: there
+   is none. */
+static const struct config_pool *
+other_way(const struct service *service, const struct survey *survey, const struct reclaim *reclaim)
+{
+    struct error ignored;
+
+    for (size_t i = 0; i < service->config->pool_count; i++) {
+        const struct config_pool *pool = &service->config->pools[i];
+
+        if (pool->cluster == reclaim->pool->cluster &&
+            pool->reservation != reclaim->pool->reservation &&
+            reclaims_can_have(survey, &survey->pools[i]) > 0 &&
+            pool_gets_machines(service, pool, &ignored) == 0)
+            return pool;
+    }
+    return NULL;
+}
+
+/* What a person can do about a reclaim that gets no machines, as commands. */
+static char *advise(const struct service *service, const struct survey *survey,
+                    const struct reclaim *reclaim, int64_t missing)
+{
+    const struct config_pool *other = other_way(service, survey, reclaim);
+
+    if (other)
+        return text_format("`sluice reclaim --to %s --nodes %" PRId64 " --new` takes nodes of "
+                           "reservation %s instead; `sluice reclaim end %s` ends this one",
+                           other->cluster->name, missing, other->reservation->name, reclaim->order);
+    return text_format("wait, or ask the cloud for machines in %s (no other reservation of %s has "
+                       "nodes to give); `sluice reclaim end %s` ends it",
+                       reclaim->pool->reservation->zone, reclaim->pool->cluster->name,
+                       reclaim->order);
 }
 
 static void look_at_reclaim(const struct service *service, const struct survey *survey,
@@ -86,6 +131,7 @@ static void look_at_reclaim(const struct service *service, const struct survey *
     struct condition condition = { .kind = CONDITION_RECLAIM_BLOCKED,
                                    .what = reclaim->order,
                                    .cluster = reclaim->pool->cluster->name };
+    owned(chars) char *advice = NULL;
     char promised[WALL_TEXT_SIZE];
     struct error err;
 
@@ -93,14 +139,16 @@ static void look_at_reclaim(const struct service *service, const struct survey *
         return;
     if (pool_gets_machines(service, reclaim->pool, &err) < 0) {
         condition.since = attempts_lane(service->runner->attempts, reclaim->pool)->failed;
+        condition.advice = advice = advise(service, survey, reclaim, missing);
         health_add(health, &condition,
                    text_format("reclaim %s for %s still lacks %" PRId64
                                " node%s and does not get on: %s",
                                reclaim->order, condition.cluster, missing, missing == 1 ? "" : "s",
                                err.text));
     } else if (reclaim->promised.ms > 0 && now.ms > reclaim->promised.ms) {
-        owned(chars) char *cause = cause_of(service, reclaim->pool);
+        owned(chars) char *cause = cause_of(service, reclaim->pool, &advice);
 
+        condition.advice = advice;
         condition.kind = CONDITION_RECLAIM_BEHIND;
         condition.since = reclaim->promised;
         health_add(health, &condition,
@@ -197,14 +245,47 @@ static void look_at_cluster(const struct service *service, const struct config_c
                                    .what = cluster->name,
                                    .cluster = cluster->name };
 
-    if (trouble[0] == '\0' || (snapshot->is_known && age_ms < UNHEARD_MS))
+    condition.is_early = trouble[0] == '\0';
+    if (condition.is_early ? !snapshot->is_known || age_ms < SILENT_MS
+                           : snapshot->is_known && age_ms < UNHEARD_MS)
         return;
     if (snapshot->is_known)
         condition.since.ms = loop_wall(service->world->loop).ms - age_ms;
+    if (condition.is_early)
+        trouble = "it has said nothing for a while, and may hang";
     health_add(health, &condition,
                text_format("cluster %s is not heard: %s; its nodes neither come nor go until it "
                            "is",
                            cluster->name, trouble));
+}
+
+/* A pool that still counts, though several of its lists did not come. */
+static void look_at_lists(const struct service *service, const struct config_pool *pool,
+                          struct health *health)
+{
+    const struct fleet_pool *listed = fleet_pool(service->fleet, pool);
+    int64_t now_ms = loop_wall(service->world->loop).ms;
+    int64_t age_ms = loop_now(service->world->loop) - listed->began_ms;
+    int64_t fresh_ms = service->config->guard.fresh_ms;
+    int64_t late_ms = fresh_ms > 4 * service->config->poll_ms ? fresh_ms / 2
+                                                              : 2 * service->config->poll_ms;
+    struct condition condition = { .kind = CONDITION_POOL_STALE,
+                                   .since.ms = now_ms - age_ms,
+                                   .what = pool->name,
+                                   .cluster = pool->cluster->name,
+                                   .is_early = true };
+    char seen[WALL_TEXT_SIZE], until[WALL_TEXT_SIZE];
+    struct error why;
+
+    if (age_ms < late_ms || !survey_knows(service, pool, &why))
+        return;
+    health_add(health, &condition,
+               text_format("pool %s was listed last at %s, and from %s on neither gives nor takes "
+                           "nodes: %s",
+                           pool->name, wall_format(wall_whole_second(condition.since.ms), seen),
+                           wall_format(wall_whole_second(condition.since.ms + fresh_ms), until),
+                           listed->trouble.kind != ERROR_NONE ? listed->trouble.text
+                                                              : "its cloud does not answer"));
 }
 
 bool service_margin(const struct service *service, struct wall_time *ret_due,
@@ -283,8 +364,10 @@ void progress_look(const struct service *service, const struct survey *survey,
 
     for (size_t i = 0; i < service->reclaims.count; i++)
         look_at_reclaim(service, survey, &service->reclaims.items[i], health);
-    for (size_t i = 0; i < config->pool_count; i++)
+    for (size_t i = 0; i < config->pool_count; i++) {
         look_at_pool(service, &config->pools[i], health);
+        look_at_lists(service, &config->pools[i], health);
+    }
     for (size_t i = 0; i < config->cluster_count; i++) {
         look_at_production(service, survey, &config->clusters[i], health);
         look_at_cluster(service, &config->clusters[i], health);

@@ -54,7 +54,7 @@ static int64_t research_can_give(const struct survey *survey,
 
 /* How many nodes of known research pools the pool may be promised.  None when the pool itself is
    not known, because a number from an old list would be wrong. */
-static int64_t can_have(const struct survey *survey, const struct plan_pool *pool)
+int64_t reclaims_can_have(const struct survey *survey, const struct plan_pool *pool)
 {
     int64_t room = plan_limit(pool) - pool->present - pool->incoming;
     int64_t nodes = research_can_give(survey, pool->config->reservation);
@@ -76,7 +76,7 @@ static struct portions portions_of(const struct service *service, const struct s
         if (config->pools[i].cluster != cluster)
             continue;
         portion->pool = &survey->pools[i];
-        portion->free_nodes = can_have(survey, &survey->pools[i]);
+        portion->free_nodes = reclaims_can_have(survey, &survey->pools[i]);
         if (pool_gets_machines(service, &config->pools[i], &portion->blocked) == 0)
             portion->blocked.kind = ERROR_NONE;
         portions.count++;

@@ -109,9 +109,11 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
     return 0;
 }
 
-/* {nodes: ["POOL/NODE"]}: nodes of production, in the order of the applied plan. */
+/* {nodes: ["POOL/NODE"], applied}: nodes of production, in the order of the applied plan, and the
+   time.  Records of older releases have no time. */
 static json_t *names_of(const struct service *service, const json_t *plan)
 {
+    struct wall_time now = wall_whole_second(loop_wall(service->world->loop).ms);
     json_t *nodes = json_array();
     const json_t *row;
     size_t i;
@@ -124,15 +126,18 @@ static json_t *names_of(const struct service *service, const json_t *plan)
         if (pool && pool->cluster->role == ROLE_PRODUCTION)
             json_array_append_new(nodes, json_text(name));
     }
-    return json_make("{so}", "nodes", nodes);
+    return json_make("{so so}", "nodes", nodes, "applied", json_wall(now));
 }
 
 static void set_names(struct service *service, const json_t *names)
 {
+    struct error ignored;
     const json_t *name;
     size_t i;
 
     require(json_is_array(json_object_get(names, "nodes")));
+    if (wall_parse(json_text_or(names, "applied", ""), false, &service->applied, &ignored) < 0)
+        service->applied.ms = 0;
     map_free(service->named);
     service->named = map_new(NULL);
     json_array_foreach(json_object_get(names, "nodes"), i, name) {
@@ -404,8 +409,8 @@ static int ask_for_approval(struct service *service, const struct sight *sight,
     return *ret_approval ? 0 : -1;
 }
 
-json_t *service_apply(struct service *service, const json_t *schedules, const char *fingerprint,
-                      const char *by, struct error *err)
+static json_t *apply(struct service *service, const json_t *schedules, const char *fingerprint,
+                     const char *by, struct error *err)
 {
     owned(map) struct map *book = schedules_decode(service, schedules, err);
     owned(json) json_t *plan = book ? service_plan(service, schedules, err) : NULL;
@@ -432,6 +437,15 @@ json_t *service_apply(struct service *service, const json_t *schedules, const ch
         json_object_set_new(plan, "approval", approval_describe(approval));
     json_object_set_new(plan, "is_applied", json_boolean(may > 0));
     return steal(&plan);
+}
+
+json_t *service_apply(struct service *service, const json_t *schedules, const char *fingerprint,
+                      const char *by, struct error *err)
+{
+    json_t *plan = apply(service, schedules, fingerprint, by, err);
+
+    service->apply_success = plan ? 1 : 0;
+    return plan;
 }
 
 int schedules_approved(struct service *service, struct approval *approval, const char *by,

@@ -152,6 +152,7 @@ struct service *service_new(struct world *world, const struct config *config)
     service->schedule_revs = map_new(mem_free);
     service->schedule_prints = map_new(mem_free);
     service->named = map_new(NULL);
+    service->apply_success = -1;
     service->health = health_new();
     service->course = course_new(config->cluster_count);
     losses_init(&service->losses);

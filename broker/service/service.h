@@ -136,6 +136,12 @@ json_t *service_forecast(const struct service *service)
 json_t *service_ledger(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 
+/* For metrics only: {counts (tallies_describe()), window_left_s, applied, apply_success, sources:
+   [{kind, source, age_s}], orphans: [{provider, cluster, kind, count}], drift: [{cluster, kind,
+   count}], forecast}; what is not known is null or left out. */
+json_t *service_numbers(struct service *service)
+    __attribute__((returns_nonnull, warn_unused_result));
+
 /* How long transfers take: {leads: [leads_describe() and `key`]}. */
 json_t *service_leads(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));

@@ -108,8 +108,10 @@ struct service {
     struct map *named;  /* production nodes that the last applied plan named: "POOL/NODE" -> rank,
                            from 1, as uintptr_t */
     uint64_t named_rev; /* of its record; 0: none */
-    struct map *schedule_revs;      /* window -> journal revision as uint64_t * */
-    struct map *schedule_prints;    /* window -> SHA-256 of its text */
+    struct wall_time applied;    /* when schedules came into force last; 0: not known */
+    int apply_success;           /* of the last apply since the start: 1, 0; -1: there was none */
+    struct map *schedule_revs;   /* window -> journal revision as uint64_t * */
+    struct map *schedule_prints; /* window -> SHA-256 of its text */
     struct forecast_file *forecast; /* of the schedules in force; NULL: they came without */
     uint64_t forecast_rev;          /* of its record; 0: none */
     ARRAY(struct reclaim) reclaims;
@@ -214,8 +216,7 @@ struct map *schedules_decode(const struct service *service, const json_t *schedu
 int forecast_decode(const struct service *service, const json_t *schedules,
                     struct forecast_file **ret_file, struct error *err)
     __attribute__((warn_unused_result));
-/* Puts the record of those schedules into their batch, and when that is accepted, takes the file.
- */
+/* Puts their record into their batch, and when that is accepted, takes the file. */
 void forecast_put(const struct service *service, const json_t *schedules,
                   struct journal_batch *batch);
 void forecast_set(struct service *service, struct forecast_file *file);
@@ -283,8 +284,7 @@ int order_find(const struct service *service, const struct order_wish *wish,
                const struct reclaim **ret_order, struct error *err)
     __attribute__((warn_unused_result));
 /* state: live; ended (by `reclaim end`); over (its time has passed).
-   {id, state, cluster, wanted_nodes, accepted_nodes, lacking_nodes, pools, ...}
- */
+   {id, state, cluster, wanted_nodes, accepted_nodes, lacking_nodes, pools, ...} */
 json_t *order_describe(const struct service *service, const struct survey *survey,
                        const struct reclaim *order)
     __attribute__((returns_nonnull, warn_unused_result));
@@ -386,8 +386,9 @@ int64_t schedules_size(const struct service *service, const struct map *book, js
 /* What identifies the texts in force. */
 void schedules_print(const struct service *service, char out[20]);
 
-/* The nodes that reclaims in force want of the pool; 0: none. */
+/* The nodes that reclaims in force want of the pool (0: none); how many more it could have. */
 int64_t reclaims_level(const struct service *service, const struct config_pool *pool);
+int64_t reclaims_can_have(const struct survey *survey, const struct plan_pool *pool);
 
 /* bills.c: the loss of a plan, for people, and the record of teams' losses.  A bill is
    {lost_gpu_hours, nodes, idle_nodes, gangs: [{kind, gang, team, gpus, lost_gpu_hours}], teams:

@@ -181,7 +181,7 @@ static void add_strays(const struct service *service, const struct config_cluste
         const struct transfer *transfer = id ? runner_transfer(service->runner, id) : NULL;
 
         if (id && (!transfer || was_tenant_of(transfer, cluster)))
-            add(health, CONDITION_NODE_STRAY, node->name, NULL,
+            add(health, CONDITION_NODE_STRAY, node->name, cluster->name,
                 text_format("node %s of %s is marked%s by transfer %s, which %s", node->name,
                             cluster->name, node->is_unschedulable ? " and cordoned" : "", id,
                             transfer ? "has ended" : "this journal does not know"));
@@ -274,7 +274,8 @@ static void add_troubles(json_t *list, const char *what, struct health *health)
         const char *trouble = json_text_or(row, "trouble", "");
 
         if (trouble[0] != '\0')
-            add(health, CONDITION_VALUE_CONTESTED, json_text_or(row, what, "?"), NULL,
+            add(health, CONDITION_VALUE_CONTESTED, json_text_or(row, what, "?"),
+                json_text_or(row, "cluster", ""),
                 text_format("%s %s of %s: %s", what, json_text_or(row, what, "?"),
                             json_text_or(row, "cluster", "?"), trouble));
     }

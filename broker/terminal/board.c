@@ -85,6 +85,8 @@ static void add_margin(const json_t *status, struct text *out)
     char text[DURATION_TEXT_SIZE];
     int64_t margin_s;
 
+    if (live == 0 && json_array_size(json_at(status, "overrides/freezes")) > 0)
+        return; /* the freezes come next: with them nothing is settled */
     if (live == 0) {
         text_add(out, is_even(status) ? "SETTLED         no node is moving\n"
                                       : "WAITING         no node is moving yet: replicas go down "

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "broker/config/config.h"
-#include "broker/transfer/lead_series.h"
 #include "broker/transfer/steps.h"
+#include "windows/forecast/lead_series.h"
 
 struct leads {
     const struct config_lead *prior;

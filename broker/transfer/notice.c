@@ -11,6 +11,7 @@
 #include "broker/transfer/effect.h"
 #include "broker/transfer/runner.h"
 #include "broker/transfer/side.h"
+#include "broker/transfer/tallies.h"
 
 enum {
     /* Time for a production pool's replicas to be gone before its nodes are closed. */
@@ -208,6 +209,8 @@ bool notice_count(struct runner *runner, const struct effect *effect, const stru
     if (!pod || effect->sent_count != 1 || !effect->kind->asks_to_leave ||
         !effect->kind->asks_to_leave(effect, pod, &is_ready))
         return false;
+    tallies_evict(runner->tallies, transfer, pod,
+                  transfer->announced.ms > 0 ? runner_now(runner).ms - transfer->announced.ms : 0);
     if (transfer->is_emergency) {
         counts->emergencies++;
     } else if (!is_ready && came_too_soon(runner, transfer)) {

@@ -8,6 +8,7 @@
 #include "base/index.h"
 #include "base/input/json.h"
 #include "base/log.h"
+#include "broker/transfer/tallies.h"
 
 #include <stdarg.h>
 
@@ -177,6 +178,7 @@ int runner_begin(struct runner *runner, struct transfer **transfers, size_t coun
     }
     for (size_t i = 0; i < count; i++) {
         transfers[i]->rev = 1;
+        tallies_begin(runner->tallies, transfers[i]);
         *array_add(&runner->transfers) = transfers[i];
         index_change(runner->by_node, NULL, NULL, transfers[i]->node_uid, transfers[i]);
     }

@@ -23,6 +23,7 @@ struct effect;
 struct index;
 struct newcomers;
 struct side;
+struct tallies;
 struct traces;
 
 struct runner {
@@ -36,6 +37,7 @@ struct runner {
     struct lead_book *leads;
     struct attempts *attempts;
     struct newcomers *newcomers;
+    struct tallies *tallies;
     struct traces *traces;        /* NULL: none are sent */
     ARRAY(struct intent) intents; /* of the turn under way */
     struct notice_counts notices;

@@ -14,6 +14,7 @@
 #include "broker/transfer/notice.h"
 #include "broker/transfer/runner.h"
 #include "broker/transfer/side.h"
+#include "broker/transfer/tallies.h"
 #include "broker/transfer/traces.h"
 
 #include <string.h>
@@ -65,6 +66,8 @@ static void learn(struct runner *runner, const struct transfer *transfer, int st
     if (!transfer->is_undoing)
         lead_book_add_step(runner->leads, transfer, now.ms - transfer->step_began.ms,
                            transfer->is_discarding || drains_again);
+    if (!transfer->is_undoing && !transfer->is_discarding && !drains_again)
+        tallies_step(runner->tallies, transfer, transfer->step, now.ms - transfer->step_began.ms);
     if (transfer->cordoned.ms > 0 && !transfer->is_returning &&
         (state == TRANSFER_DONE || turns_back))
         lead_book_add_whole(runner->leads, transfer, now.ms - transfer->cordoned.ms, turns_back);
@@ -115,8 +118,10 @@ static void change_step(struct runner *runner, struct transfer *transfer, int st
         batch_end(runner, batch, transfer);
     if (runner_commit(runner, transfer, &batch, &err) < 0)
         return;
-    if (state != TRANSFER_LIVE)
+    if (state != TRANSFER_LIVE) {
         lead_book_was_put(runner->leads, transfer);
+        tallies_end(runner->tallies, transfer);
+    }
     traces_add(runner->traces, transfer, &ended);
     transfer->step_began_ms = loop_now(runner->world->loop);
     transfer->waiting[0] = '\0';
@@ -363,6 +368,8 @@ static int load_transfer(void *context, const char *id, uint64_t rev, const json
     }
     transfer->rev = rev;
     transfer->step_began_ms = loop_now(runner->world->loop);
+    if (transfer->state == TRANSFER_LIVE)
+        tallies_begin(runner->tallies, transfer);
 
     /* Kept in the order in which they began, whatever order the store has. */
     (void)array_add(&runner->transfers);
@@ -388,6 +395,7 @@ struct runner *runner_open(const struct runner_setup *setup, struct error *err)
     runner->leads = lead_book_new(setup->config);
     runner->attempts = attempts_new(setup->config);
     runner->newcomers = newcomers_new(setup->config);
+    runner->tallies = tallies_new();
     runner->traces = traces_new(world, setup->config->traces.endpoint);
     sides_open(runner, setup->sides);
     runner->timer = timer_new(world->loop, tick, runner);
@@ -413,6 +421,7 @@ void runner_close(struct runner *runner)
     lead_book_free(runner->leads);
     attempts_free(runner->attempts);
     newcomers_free(runner->newcomers);
+    tallies_free(runner->tallies);
     traces_free(runner->traces);
     sides_close(runner);
     mem_free(runner);

@@ -23,6 +23,14 @@ export function headline(status) {
       advice: worst.advice,
     };
   const calm = { severity: "ok", advice: "" };
+  const freeze = status.overrides.freezes[0];
+  if (live === 0 && freeze)
+    return {
+      severity: "note",
+      word: "FROZEN",
+      sentence: `${freeze.cluster || "all"} until ${when(freeze.until)} by ${freeze.by}: ${freeze.reason}`,
+      advice: "",
+    };
   if (live === 0)
     return isEven(status)
       ? { ...calm, word: "SETTLED", sentence: "no node is moving" }

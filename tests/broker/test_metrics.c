@@ -41,6 +41,26 @@ static const char facts[] =
     "  \"prices\": [{\"reservation\": \"e\", \"price\": 2.1, \"currency\": \"USD\","
     "   \"basis\": \"3y commitment\", \"date\": \"2026-10-01\"}],"
     "  \"queue_targets\": [{\"queue\": \"chat\", \"percentile\": \"98\", \"wait_target_s\": 3}]},"
+    " \"numbers\": {\"window_left_s\": 5400, \"applied\": \"2026-11-17T06:00:00Z\","
+    "  \"apply_success\": null,"
+    "  \"counts\": {"
+    "   \"moves\": [{\"from\": \"r\", \"to\": \"p\", \"result\": \"done\", \"count\": 7}],"
+    "   \"steps\": [{\"provider\": \"g\", \"machine\": \"m\", \"step\": \"drain\","
+    "    \"count\": 3, \"sum\": 71.5, \"buckets\": [[1, 0], [30, 2], [3600, 3]]}],"
+    "   \"evictions\": [{\"cluster\": \"r\", \"reason\": \"planned\", \"count\": 2}],"
+    "   \"notices\": [{\"reason\": \"planned\", \"count\": 2, \"sum\": 3600,"
+    "    \"buckets\": [[1800, 2]]}]},"
+    "  \"sources\": [{\"kind\": \"cluster\", \"source\": \"prod\", \"age_s\": 12.5}],"
+    "  \"orphans\": [{\"provider\": \"g\", \"cluster\": \"r\", \"kind\": \"machine\","
+    "   \"count\": 1}],"
+    "  \"drift\": [{\"cluster\": \"prod\", \"kind\": \"replicas\", \"count\": 1},"
+    "   {\"cluster\": \"prod\", \"kind\": \"replicas\", \"count\": 0}],"
+    "  \"forecast\": {\"windows\": ["
+    "    {\"window\": \"day\", \"need\": {\"gpus\":"
+    "     {\"lower\": 20, \"point\": 24.5, \"bound\": 31}}},"
+    "    {\"window\": \"night\", \"need\": null}],"
+    "   \"scores\": [{\"queue\": \"chat\", \"score\": {\"coverage\": 0.75,"
+    "    \"coverage_high\": 0.88, \"coverage_promised\": 0.9}}]}},"
     " \"steps\": {\"needs_operator\": 1},"
     " \"transfers\": ["
     "  {\"from\": \"r\", \"to\": \"p\", \"step\": \"drain\"},"
@@ -82,6 +102,7 @@ static void openmetrics_names_counters_without_total_and_ends(void **state)
     golden_check("golden/metrics/open.txt", text);
     assert_non_null(strstr(text, "# TYPE sluice_notice_violations counter\n"));
     assert_non_null(strstr(text, "\nsluice_notice_violations_total 3\n"));
+    assert_non_null(strstr(text, "# TYPE sluice_moves_total unknown\nsluice_moves_total{"));
     assert_string_equal(text + strlen(text) - strlen("# EOF\n"), "# EOF\n");
 }
 

@@ -16,10 +16,17 @@ OTHERS = {
     "DCGM_FI_DEV_FB_FREE": set(),
     "vllm:request_queue_time_seconds_bucket": {"le", "model_name", "engine"},
     "vllm:num_requests_waiting": {"model_name", "engine"},
+    "vllm:num_requests_running": {"model_name", "engine"},
+    "vllm:e2e_request_latency_seconds_bucket": {"le", "model_name", "engine"},
+    "vllm:e2e_request_latency_seconds_sum": {"model_name", "engine"},
+    "vllm:e2e_request_latency_seconds_count": {"model_name", "engine"},
+    "vllm:time_to_first_token_seconds_bucket": {"le", "model_name", "engine"},
+    "kueue_admission_wait_time_seconds_bucket": {"le", "cluster_queue"},
+    "kueue_pending_workloads": {"cluster_queue", "status"},
 }
 ADDED = {"instance", "job"}
 BUILT_IN = {"row", "stat", "table", "timeseries", "state-timeline"}
-NAME = r"\b(?:sluice_|DCGM_|ALERTS|vllm:)\w*"
+NAME = r"\b(?:sluice_|DCGM_|ALERTS|vllm:|kueue_)\w*"
 bad = []
 
 
@@ -31,8 +38,11 @@ def metrics():
     """The labels of each metric, by the table of docs/metrics.md."""
     rows = {}
     with open("docs/metrics.md", encoding="utf-8") as page:
-        for found in re.finditer(r"^\| `(sluice_\w+)` \| \w+ \| ([^|]*) \|", page.read(), re.M):
-            rows[found[1]] = set(re.findall(r"\w+", found[2]))
+        for found in re.finditer(r"^\| `(sluice_\w+)` \| (\w+) \| ([^|]*) \|", page.read(), re.M):
+            labels = set(re.findall(r"\w+", found[3]))
+            rows[found[1]] = labels
+            if found[2] == "histogram":
+                rows |= {found[1] + "_bucket": labels | {"le"}, found[1] + "_sum": labels, found[1] + "_count": labels}
     assert rows
     return rows | OTHERS
 

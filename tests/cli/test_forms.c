@@ -4,7 +4,9 @@
  * The rows of an answer as CSV, for spreadsheets and scripts.
  */
 #include "base/input/json.h"
+#include "broker/cli/event_rows.h"
 #include "broker/terminal/forms.h"
+#include "tests/support/golden.h"
 #include "tests/support/unit.h"
 
 #include <string.h>
@@ -43,9 +45,40 @@ static void rows_become_csv(void **state)
     }
 }
 
+/* Alike ones within a minute are one row; a person's act says who and why. */
+static void events_become_rows(void **state)
+{
+    static const char text[] =
+        "[{\"at\":\"2026-11-17T06:00:01Z\",\"event\":\"freeze\",\"by\":\"ann\",\"freeze\":"
+        "{\"cluster\":\"\",\"reason\":\"upgrade\"}},"
+        "{\"at\":\"2026-11-17T06:00:02Z\",\"event\":\"reclaim\",\"by\":\"bob\",\"reclaim\":"
+        "{\"pool\":\"east\",\"nodes\":2,\"reason\":\"launch\"}},"
+        "{\"at\":\"2026-11-17T06:00:03Z\",\"event\":\"step\",\"step\":\"drain\",\"node\":\"g-1\","
+        "\"to\":\"east\",\"text\":\"node g-1 to show it\"},"
+        "{\"at\":\"2026-11-17T06:00:04Z\",\"event\":\"replicas\",\"workload\":\"chat\","
+        "\"cluster\":\"prod\",\"from\":3,\"to\":5},"
+        "{\"at\":\"2026-11-17T06:01:03Z\",\"event\":\"step\",\"step\":\"drain\",\"node\":\"g-2\","
+        "\"to\":\"east\",\"text\":\"node g-2 to show it\"},"
+        "{\"at\":\"2026-11-17T06:01:04Z\",\"event\":\"step\",\"step\":\"drain\",\"node\":\"g-3\","
+        "\"to\":\"east\",\"text\":\"node g-3 to show it\"},"
+        "{\"at\":\"2026-11-17T06:01:05Z\",\"event\":\"schedules_applied\",\"changed_nodes\":4,"
+        "\"by\":\"ann\"}]";
+    struct error err = { 0 };
+    owned(json) json_t *events = json_parse(text, strlen(text), "events", &err);
+    owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
+
+    (void)state;
+    assert_non_null(events);
+    event_rows_print(events, false, out);
+    text_add(out, "\n");
+    event_rows_print(events, true, out);
+    golden_check("golden/events.txt", out->chars);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_become_rows),
         cmocka_unit_test(rows_become_csv),
     };
 

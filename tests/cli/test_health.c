@@ -114,6 +114,8 @@ static void a_reclaim_into_a_stock_out_is_told(void **state)
     expect_states(rehearsal, "prod-a", "BLOCKED CLOSED ");
     expect_severity(rehearsal, "critical");
     expect_condition(rehearsal, "reclaim_blocked", "still lacks 8 nodes and does not get on");
+    expect_advice(rehearsal, "reclaim_blocked", "ask the cloud for machines in us-east5-a");
+    expect_advice(rehearsal, "reclaim_blocked", "`sluice reclaim end r-");
     expect_condition(rehearsal, "pool_closed", "pool prod-a-east is closed until 2026-11-17T0");
 
     offer = try_reclaim(rehearsal, 1);
@@ -149,6 +151,8 @@ static void a_reclaim_behind_its_promise_is_told(void **state)
     expect_condition(rehearsal, "reclaim_behind",
                      "for prod-a still lacks 1 node, promised by 2026-11-17T06:27");
     expect_condition(rehearsal, "reclaim_behind", "waits longest, in step join: ");
+    expect_advice(rehearsal, "reclaim_behind",
+                  "shows it whole; it is beyond its point of no return");
     expect_states(rehearsal, "prod-a", "BEHIND ");
     expect_severity(rehearsal, "critical");
     rehearsal_run(rehearsal, 2 * HOUR_MS);
@@ -335,6 +339,45 @@ static void a_restart_is_no_outage(void **state)
     }
 }
 
+/* What hangs is shown before it counts as out of reach: a cluster that says nothing for longer than
+   its bookmarks take, and a pool of which several lists did not come.  It is not logged yet. */
+static void silence_is_shown_before_it_is_an_outage(void **state)
+{
+    static const struct {
+        int64_t cluster_ms;
+        int64_t pool_ms;
+        const char *id; /* NULL: all is well */
+        const char *text;
+    } rows[] = {
+        { 70 * SECOND_MS, 40 * SECOND_MS, NULL, NULL },
+        { 90 * SECOND_MS, 40 * SECOND_MS, "cluster_unreachable",
+          "it has said nothing for a while" },
+        { 70 * SECOND_MS, 80 * SECOND_MS, "pool_stale", "its cloud does not answer" },
+    };
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 49, "");
+    struct fleet *fleet = rehearsal->service->fleet;
+    const struct config_pool *pool = &rehearsal->config->pools[0];
+    struct snapshot *snapshot = (struct snapshot *)(uintptr_t)fleet_snapshot(fleet, pool->cluster);
+    struct fleet_pool *listed = (struct fleet_pool *)(uintptr_t)fleet_pool(fleet, pool);
+
+    (void)state;
+    rehearsal_run(rehearsal, 5 * MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    listen_for("condition_begins");
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        int64_t now_ms = loop_now(rehearsal->world.loop);
+
+        snapshot->nodes_seen_ms = snapshot->pods_seen_ms = now_ms - rows[i].cluster_ms;
+        listed->began_ms = now_ms - rows[i].pool_ms;
+        if (rows[i].id)
+            expect_condition(rehearsal, rows[i].id, rows[i].text);
+        expect_severity(rehearsal, rows[i].id ? "warning" : "ok");
+        assert_int_equal(lines_told(), 0);
+    }
+}
+
 static int begun, ended;
 
 static void count_told(void *context, const struct condition *condition, const char *text,
@@ -406,6 +449,7 @@ int main(void)
         cmocka_unit_test(a_reclaim_behind_its_promise_is_told),
         cmocka_unit_test(a_freeze_does_not_hide_what_is_short),
         cmocka_unit_test(a_cluster_that_is_not_heard_is_told),
+        cmocka_unit_test(silence_is_shown_before_it_is_an_outage),
         cmocka_unit_test(a_lead_time_that_drifts_is_told),
         cmocka_unit_test(a_move_that_goes_as_planned_is_not_late),
         cmocka_unit_test(a_question_between_two_turns_is_not_logged),

@@ -104,6 +104,7 @@ def expect_alerts(name, world, wanted, patience_s):
 def day(world):
     """A move for a window, a reclaim and a freeze: no alert, and every panel has data."""
     world.schedule(6, 28)
+    world.foretell(covered=36)
     world.sluice("apply")
     within(120, "a move under way", lambda: world.status()["live_transfers"] > 0)
     within(180, "the end of the move", lambda: world.status()["window"] == "second"
@@ -168,6 +169,25 @@ def refused_config(world):
     return {degraded("config_refused")}
 
 
+def bad_forecast(world):
+    world.foretell(covered=28)
+    world.sluice("apply")
+    return {alert("SluiceForecastBad")}
+
+
+def fought(world):
+    """The Deployment that sluice scales is taken away."""
+    world.ask("prod-a", "DELETE", "/apis/apps/v1/namespaces/serving/deployments/chat-2x")
+    return {alert("SluiceFighting", cluster="prod-a")}
+
+
+def orphan(world):
+    """A machine runs on, and its Node is taken away by hand."""
+    nodes = json.loads(world.ask("research-a", "GET", "/api/v1/nodes"))["items"]
+    world.ask("research-a", "DELETE", "/api/v1/nodes/" + nodes[-1]["metadata"]["name"])
+    return {alert("SluiceOrphanMachine", cluster="research-a")}
+
+
 def dead_service(world):
     world.programs["service"].kill()
     world.programs["service"].wait()
@@ -192,6 +212,10 @@ CASES = {
                     "drain": "{notice: 9m, deadline: 60s, settle: 1s}"}, 60),
     "exceeded": (exceeded, {"reserved": 15}, 60),
     "refused_config": (refused_config, {}, 60),
+    "bad_forecast": (bad_forecast, {}, 60),
+    # A number is read once a minute.
+    "fought": (fought, {}, 120),
+    "orphan": (orphan, {}, 60),
     "dead_service": (dead_service, {}, 60),
 }
 

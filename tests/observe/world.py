@@ -95,19 +95,32 @@ DCGM = "".join(
     for name, text, value in (("DCGM_FI_DEV_GPU_UTIL", "GPU utilization (in %)", 2),
                               ("DCGM_FI_DEV_FB_FREE", "Framebuffer memory free (in MiB)", 20000),
                               ("DCGM_FI_DEV_FB_USED", "Framebuffer memory used (in MiB)", 60000)))
-# The histogram of waits as vLLM has it; each scrape finds as many requests more.
-VLLM = "vllm:request_queue_time_seconds"
+def histogram(name, labels, text, scrapes):
+    """Of ten since the scrape before, nine took 300 ms at most and one a second."""
+    bounds = (("0.3", 9), ("1.0", 10), ("+Inf", 10))
+    return (f"# HELP {name} {text}.\n# TYPE {name} histogram\n"
+            + "".join(f'{name}_bucket{{{labels},le="{le}"}} {count * scrapes}\n' for le, count in bounds)
+            + f"{name}_sum{{{labels}}} {3.0 * scrapes}\n{name}_count{{{labels}}} {10 * scrapes}\n")
+
+
+def gauge(name, labels, text, value):
+    return f"# HELP {name} {text}.\n# TYPE {name} gauge\n{name}{{{labels}}} {value}\n"
 
 
 def vllm(scrapes):
-    """Of ten requests since the scrape before, nine waited 300 ms at most and one a second."""
-    bounds = (("0.3", 9), ("1.0", 10), ("+Inf", 10))
+    """As far as the dashboard reads it: https://docs.vllm.ai/en/v0.9.1/usage/metrics.html"""
     labels = 'engine="0",model_name="chat"'
-    return (f"# HELP {VLLM} Histogram of time spent in WAITING phase for request.\n# TYPE {VLLM} histogram\n"
-            + "".join(f'{VLLM}_bucket{{{labels},le="{le}"}} {count * scrapes}\n' for le, count in bounds)
-            + f"# HELP vllm:num_requests_waiting Number of requests waiting.\n"
-              f"# TYPE vllm:num_requests_waiting gauge\nvllm:num_requests_waiting{{{labels}}} 2\n"
-            + f"{VLLM}_sum{{{labels}}} {3.0 * scrapes}\n{VLLM}_count{{{labels}}} {10 * scrapes}\n")
+    return ("".join(histogram(f"vllm:{name}", labels, "Histogram", scrapes) for name in (
+        "request_queue_time_seconds", "e2e_request_latency_seconds", "time_to_first_token_seconds"))
+        + gauge("vllm:num_requests_waiting", labels, "Number of requests waiting", 2)
+        + gauge("vllm:num_requests_running", labels, "Number of requests running", 8))
+
+
+def kueue(scrapes):
+    """Likewise: https://kueue.sigs.k8s.io/docs/reference/metrics/"""
+    labels = 'cluster_queue="research"'
+    return (histogram("kueue_admission_wait_time_seconds", labels, "Time until a workload was admitted", scrapes)
+            + gauge("kueue_pending_workloads", labels + ',status="active"', "Pending workloads", 3))
 
 
 def free_port():
@@ -137,7 +150,7 @@ def within(seconds, what, look):
 
 
 class Receiver:
-    """Hears what Alertmanager sends, by path, and serves the files of DCGM's exporter and of vLLM."""
+    """Hears what Alertmanager sends, by path, and serves the files of DCGM's exporter, vLLM and Kueue."""
 
     def __init__(self):
         heard = self.heard = []
@@ -154,7 +167,8 @@ class Receiver:
                 self.send_response(200)
                 self.send_header("Content-Type", "text/plain; version=0.0.4")
                 self.end_headers()
-                self.wfile.write((DCGM if self.path == "/metrics" else vllm(next(scrapes))).encode())
+                scrape = next(scrapes)
+                self.wfile.write({"/metrics": DCGM, "/vllm": vllm(scrape), "/kueue": kueue(scrape)}[self.path].encode())
 
             def log_message(self, *_):
                 pass
@@ -259,6 +273,17 @@ class World:
         for name, nodes in (("first", first), ("second", second)):
             self.write(f"schedules/{name}.yaml", SCHEDULE.format(nodes=nodes, replicas=4 * nodes))
 
+    def foretell(self, covered):
+        """A forecast beside the schedules whose bound held on so many of 40 days, and not on nine of ten."""
+        row = {"queue": "chat", "replicas": 24, "gpus": 48, "point": 20.0, "lower": 16.0, "share": 0.9,
+               "method": "profile", "basis": "rank",
+               "score": {"days": 40, "covered": covered, "loss": 0.3, "loss_last_week": 0.5, "loss_last_week_10": 0.6}}
+        day = datetime.timedelta(days=1)
+        times = {name: (self.edge + shift).strftime("%Y-%m-%dT%H:%M:%SZ") for name, shift in (
+            ("demand_from", -60 * day), ("demand_to", -day), ("use_until", 7 * day))}
+        self.write("schedules/forecast.json", json.dumps({"kind": "forecast", "version": 1, "windows": [
+            {"window": name, **times, "is_forecast": True, "queues": [row]} for name in ("first", "second")]}))
+
     def write_config(self, port, **other):
         opposite = self.edge + datetime.timedelta(hours=12)
         text = CONFIG.format(port=port, metrics=self.metrics, edge=self.edge.strftime("%H:%M"),
@@ -283,7 +308,7 @@ class World:
         self.simulator = port
         self.write_config(port)
         if self.quotas:
-            self.create("research-a", "/apis/kueue.x-k8s.io/v1beta1/clusterqueues", CLUSTER_QUEUE)
+            self.ask("research-a", "POST", "/apis/kueue.x-k8s.io/v1beta1/clusterqueues", CLUSTER_QUEUE)
         if door_to:
             self.door = Door(port)
             name = f"{door_to}.kubeconfig"
@@ -293,14 +318,13 @@ class World:
         self.sluice("apply")
         self.watch()
 
-    def create(self, cluster, path, thing):
+    def ask(self, cluster, method, path, thing=None):
         """As another client of the cluster."""
-        request = urllib.request.Request(f"http://127.0.0.1:{self.simulator}/clusters/{cluster}{path}",
-                                         json.dumps(thing).encode(), {
-                                             "Content-Type": "application/json",
-                                             "Authorization": f"Bearer admin-{cluster}"})
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.simulator}/clusters/{cluster}{path}", thing and json.dumps(thing).encode(),
+            {"Content-Type": "application/json", "Authorization": f"Bearer admin-{cluster}"}, method=method)
         with urllib.request.urlopen(request, timeout=10) as answer:
-            assert answer.status == 201, answer.status
+            return answer.read()
 
     def watch(self):
         """Prometheus and Alertmanager, with the rules and routes of tools/packaging and short times; in
@@ -324,6 +348,8 @@ class World:
             "scrape_configs": [
                 {"job_name": "sluice", "static_configs": [{"targets": [f"127.0.0.1:{self.metrics}"]}]},
                 {"job_name": "vllm", "metrics_path": "/vllm",
+                 "static_configs": [{"targets": [f"127.0.0.1:{self.receiver.port}"]}]},
+                {"job_name": "kueue", "metrics_path": "/kueue",
                  "static_configs": [{"targets": [f"127.0.0.1:{self.receiver.port}"]}]},
                 {"job_name": "dcgm", "static_configs": [{"targets": [f"127.0.0.1:{self.receiver.port}"]}]}],
         }))

@@ -3,7 +3,7 @@
  *
  * See lead_series.h.
  */
-#include "broker/transfer/lead_series.h"
+#include "windows/forecast/lead_series.h"
 
 #include "base/input/json.h"
 #include "base/timestamp.h"

@@ -398,7 +398,7 @@ static int finish(const struct snapshot *snapshot, const char *path)
     if (client_wants_json(snapshot->call)) {
         client_print_json(snapshot->call, root);
     } else {
-        printf("wrote %s: %zu queues from %s to %s, %" PRId64 " requests\n", path,
+        printf("wrote %s: %zu queues from %s to %s (asked in %" PRId64 " requests)\n", path,
                json_array_size(queues), json_text_or(root, "from", ""),
                json_text_or(root, "to", ""), json_int_or(root, "requests", 0));
         if (snapshot->service_path)

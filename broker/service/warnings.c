@@ -325,7 +325,7 @@ static void look(const struct service *service, const struct survey *survey, str
 {
     if (map_count(service->book) == 0)
         add(health, CONDITION_NO_SCHEDULES, "", NULL,
-            mem_copy_chars("no schedules are in force: nothing is moved"));
+            mem_copy_chars("no schedules are in force: only reclaims move nodes"));
     if (service->doubt[0] != '\0')
         add(health, CONDITION_JOURNAL_DOUBT, "", NULL, mem_copy_chars(service->doubt));
     add_outdated(service, health);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated world of its own for each case: sluice-simulator, `sluice serve`, a Prometheus with the
 alerts of tools/packaging, and an Alertmanager that tells a receiver of ours.  All on loopback."""
+import contextlib
 import datetime
 import http.server
 import itertools
@@ -168,7 +169,9 @@ class Receiver:
                 self.send_header("Content-Type", "text/plain; version=0.0.4")
                 self.end_headers()
                 scrape = next(scrapes)
-                self.wfile.write({"/metrics": DCGM, "/vllm": vllm(scrape), "/kueue": kueue(scrape)}[self.path].encode())
+                said = {"/metrics": DCGM, "/vllm": vllm(scrape), "/kueue": kueue(scrape)}[self.path]
+                with contextlib.suppress(BrokenPipeError):  # Prometheus was ended meanwhile
+                    self.wfile.write(said.encode())
 
             def log_message(self, *_):
                 pass
@@ -332,7 +335,7 @@ class World:
         with open(f"{PACKAGING}/prometheus/rules.yaml", encoding="utf-8") as file:
             rules = file.read()
         if not self.is_patient:
-            rules = re.sub(r"\bfor: \d+m$", f"for: {HOLD_S}s", rules, flags=re.M)
+            rules = re.sub(r"\bfor: \d+[mh]$", f"for: {HOLD_S}s", rules, flags=re.M)
         self.write("rules.yaml", rules)
         with open(f"{PACKAGING}/prometheus/alertmanager.yaml", encoding="utf-8") as file:
             routes = file.read().split("\nreceivers:")[0]

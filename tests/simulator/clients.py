@@ -10,6 +10,7 @@ from google.cloud import compute_v1
 from google.cloud.compute_v1.services.instance_group_managers.transports.rest import (
     InstanceGroupManagersRestTransport,
 )
+from google.cloud.compute_v1.services.instances.transports.rest import InstancesRestTransport
 from google.cloud.compute_v1.services.zone_operations.transports.rest import (
     ZoneOperationsRestTransport,
 )
@@ -112,6 +113,14 @@ def play_compute(url):
     place = {"project": "acme", "zone": "us-east5-a"}
     listed = list(groups.list_managed_instances(instance_group_manager="prod-a-east", **place))
     check("Compute Engine: machines of a group", lambda: len(listed), 4)
+    check("Compute Engine: groups of a zone", lambda: "prod-a-east" in {one.name for one in groups.list(**place)}, True)
+    everywhere = dict(groups.aggregated_list(project="acme"))
+    check("Compute Engine: groups of all zones", lambda: sorted(
+        one.name for scope in everywhere.values() for one in scope.instance_group_managers)[0], "prod-a-east")
+    machines = compute_v1.InstancesClient(transport=InstancesRestTransport(
+        host=host, url_scheme="http", credentials=credentials))
+    check("Compute Engine: machines of a zone", lambda: {one.name for one in machines.list(**place)}
+          >= {one.instance.rsplit("/", 1)[1] for one in listed}, True)
     body = compute_v1.InstanceGroupManagersDeleteInstancesRequest(instances=[listed[-1].instance])
     request = compute_v1.DeleteInstancesInstanceGroupManagerRequest(
         instance_group_manager="prod-a-east",

@@ -42,9 +42,8 @@ static struct pool *find_pool(struct sim_call *call, const char *project, const 
 }
 
 /* The group's own numbers are as wrong as its list. */
-static void get_group(struct sim_call *call, const struct pool *pool)
+json_t *sim_gcp_group(const struct simulator *sim, const struct pool *pool)
 {
-    const struct simulator *sim = call->sim;
     int creating = 0, deleting = 0, none = 0, target = pool->target;
     struct shown_list shown = { 0 };
 
@@ -70,8 +69,13 @@ static void get_group(struct sim_call *call, const struct pool *pool)
         "isStable", creating + deleting == 0, "targetSizePolicy", "mode", "INDIVIDUAL",
         "updatePolicy", "type", "OPPORTUNISTIC");
 
+    owned(chars) char *link = text_format("%s/instanceGroupManagers/%s", zone, pool->plan->group);
+    owned(chars) char *group = text_format("%s/instanceGroups/%s", zone, pool->plan->group);
+
+    json_object_set_new(body, "selfLink", json_string(link));
+    json_object_set_new(body, "instanceGroup", json_string(group));
     sim_overlay(sim, pool, "group", body);
-    sim_answer_json(call->answer, 200, body);
+    return body;
 }
 
 static void add_trouble(const struct machine *machine, struct text *out)
@@ -267,11 +271,30 @@ static json_t *status_of(const struct simulator *sim, const struct machine *mach
     return status;
 }
 
+json_t *sim_gcp_instance(const struct simulator *sim, const struct machine *machine)
+{
+    static const char *const statuses[] = { "", "STAGING", "RUNNING", "STOPPING" };
+    const struct pool *pool = machine->pool;
+    owned(chars) char *group = text_format("projects/1/zones/%s/instanceGroupManagers/%s",
+                                           pool->reservation->plan->zone, pool->plan->group);
+    owned(chars) char *zone = sim_gcp_zone(pool);
+    owned(chars) char *link = text_format("%s/instances/%s", zone, machine->name);
+    owned(chars) char *type = text_format("%s/machineTypes/%s", zone,
+                                          pool->reservation->plan->machine);
+    json_t *body = json_make("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:{s:[{s:s, s:s}]}}", "kind",
+                             "compute#instance", "id", machine->id, "name", machine->name, "zone",
+                             zone, "selfLink", link, "machineType", type, "status",
+                             statuses[machine->state], "metadata", "items", "key", "created-by",
+                             "value", group);
+
+    if (machine->has_slot)
+        json_object_set_new(body, "resourceStatus", status_of(sim, machine));
+    return body;
+}
+
 static void get_instance(struct sim_call *call, const char *project, const char *zone,
                          const char *name)
 {
-    static const char *const statuses[] = { "", "STAGING", "RUNNING", "STOPPING" };
-
     call->verb = "get_instance";
     if (sim_call_fault(call))
         return;
@@ -282,21 +305,8 @@ static void get_instance(struct sim_call *call, const char *project, const char 
         if (!machine || !machine->id[0] || !text_equal(pool->plan->project, project) ||
             !text_equal(pool->reservation->plan->zone, zone))
             continue;
-        if (!sim_gcp_may(call, pool, "compute.instances.get"))
-            return;
-
-        owned(chars) char *group = text_format("projects/1/zones/%s/instanceGroupManagers/%s", zone,
-                                               pool->plan->group);
-        owned(chars) char *url = sim_gcp_zone(pool);
-
-        json_t *body = json_make("{s:s, s:s, s:s, s:s, s:s, s:{s:[{s:s, s:s}]}}", "kind",
-                                 "compute#instance", "id", machine->id, "name", name, "zone", url,
-                                 "status", statuses[machine->state], "metadata", "items", "key",
-                                 "created-by", "value", group);
-
-        if (machine->has_slot)
-            json_object_set_new(body, "resourceStatus", status_of(call->sim, machine));
-        sim_answer_json(call->answer, 200, body);
+        if (sim_gcp_may(call, pool, "compute.instances.get"))
+            sim_answer_json(call->answer, 200, sim_gcp_instance(call->sim, machine));
         return;
     }
     sim_gcp_error(call->answer, 404, "notFound",
@@ -330,7 +340,7 @@ static void answer_group(struct sim_call *call, struct pool *pool, const char *a
     else if (sim_call_fault(call))
         return;
     else if (!action)
-        get_group(call, pool);
+        sim_answer_json(call->answer, 200, sim_gcp_group(call->sim, pool));
     else if (text_equal(call->verb, "list_resizes"))
         sim_gcp_list_resizes(call, pool);
     else if (text_equal(call->verb, "delete_instances"))
@@ -344,7 +354,7 @@ static void answer_compute(struct sim_call *call, size_t at)
     char **items = call->path->items + at;
     size_t count = call->path->count - at;
 
-    if (!sim_gcp_is_authorized(call))
+    if (!sim_gcp_is_authorized(call) || sim_gcp_list(call, items, count))
         return;
     if (count < 6 || !text_equal(items[0], "projects") || !text_equal(items[2], "zones")) {
         sim_gcp_error(call->answer, 404, "notFound", "no such resource");

@@ -24,6 +24,10 @@ void sim_gcp_create_instances(struct sim_call *call, struct pool *pool);
 /* waits: the answer comes when the operation is done. */
 void sim_gcp_get_operation(struct sim_call *call, const char *zone, const char *name, bool waits);
 
+/* gcp_api.c: as their methods `get` show them; the caller owns them. */
+json_t *sim_gcp_group(const struct simulator *sim, const struct pool *pool);
+json_t *sim_gcp_instance(const struct simulator *sim, const struct machine *machine);
+
 /* gcp_reads.c */
 char *sim_gcp_zone(const struct pool *pool); /* its URL, as answers name it */
 /* When Google ends the pool's machines, as world.yaml has it under gcp: RESERVATION: ends; NULL:
@@ -31,6 +35,9 @@ char *sim_gcp_zone(const struct pool *pool); /* its URL, as answers name it */
 const char *sim_gcp_ends(const struct simulator *sim, const struct pool *pool);
 bool sim_gcp_may(struct sim_call *call, const struct pool *pool, const char *permission);
 bool sim_gcp_query_is(struct sim_call *call, const char *const *known); /* false: answered */
+/* Lists that gcloud and people's programs ask for, of a zone or (aggregated) of all: false: it is
+   none of them, and not answered. */
+bool sim_gcp_list(struct sim_call *call, char **items, size_t count);
 void sim_gcp_list_resizes(struct sim_call *call, const struct pool *pool);
 void sim_gcp_get_reservation(struct sim_call *call, const char *project, const char *zone,
                              const char *name);

@@ -31,7 +31,6 @@ bool sim_gcp_may(struct sim_call *call, const struct pool *pool, const char *per
     return false;
 }
 
-/* Answers 400 for a parameter that the method does not have. */
 /* What every method of Google's APIs takes, and what the simulator does anyway: gcloud sends it. */
 static bool is_common(const char *at)
 {
@@ -40,6 +39,7 @@ static bool is_common(const char *at)
     return length == strlen("alt=json") && text_starts_with(at, "alt=json");
 }
 
+/* Answers 400 for a parameter that the method does not have. */
 bool sim_gcp_query_is(struct sim_call *call, const char *const *known)
 {
     const char *query = strchr(call->request->target, '?');
@@ -79,6 +79,23 @@ void sim_gcp_list_resizes(struct sim_call *call, const struct pool *pool)
             json_make("{s:s}", "kind", "compute#instanceGroupManagerResizeRequestsListResponse"));
 }
 
+static json_t *reservation_of(const struct simulator *sim, const struct pool *pool)
+{
+    const struct scenario_reservation *plan = pool->reservation->plan;
+    owned(chars) char *count = text_format("%d", plan->nodes);
+    owned(chars) char *used = text_format("%d", pool->reservation->slots_used);
+    owned(chars) char *zone = sim_gcp_zone(pool);
+    owned(chars) char *link = text_format("%s/reservations/%s", zone, plan->name);
+    json_t *body = json_make("{s:s, s:s, s:s, s:s, s:s, s:b, s:{s:s, s:s, s:{s:s}}}", "kind",
+                             "compute#reservation", "name", plan->name, "zone", zone, "selfLink",
+                             link, "status", "READY", "specificReservationRequired", 1,
+                             "specificReservation", "count", count, "inUseCount", used,
+                             "instanceProperties", "machineType", plan->machine);
+
+    sim_overlay(sim, pool, "reservation", body);
+    return body;
+}
+
 void sim_gcp_get_reservation(struct sim_call *call, const char *project, const char *zone,
                              const char *name)
 {
@@ -94,19 +111,8 @@ void sim_gcp_get_reservation(struct sim_call *call, const char *project, const c
         if (!text_equal(pool->plan->project, project) || !text_equal(plan->zone, zone) ||
             !text_equal(plan->name, name))
             continue;
-        if (!sim_gcp_may(call, pool, "compute.reservations.get"))
-            return;
-
-        owned(chars) char *count = text_format("%d", plan->nodes);
-        owned(chars) char *used = text_format("%d", pool->reservation->slots_used);
-        owned(chars) char *url = sim_gcp_zone(pool);
-
-        answer_with(call, pool, "reservation",
-                    json_make("{s:s, s:s, s:s, s:s, s:b, s:{s:s, s:s, s:{s:s}}}", "kind",
-                              "compute#reservation", "name", name, "zone", url, "status", "READY",
-                              "specificReservationRequired", 1, "specificReservation", "count",
-                              count, "inUseCount", used, "instanceProperties", "machineType",
-                              plan->machine));
+        if (sim_gcp_may(call, pool, "compute.reservations.get"))
+            sim_answer_json(call->answer, 200, reservation_of(call->sim, pool));
         return;
     }
     sim_gcp_error(call->answer, 404, "notFound",
@@ -203,6 +209,160 @@ static void test_permissions(struct sim_call *call, const char *resource)
         sim_gcp_error(call->answer, 400, "badRequest", "Request contains an invalid argument.");
     }
     json_decref(held);
+}
+
+/* The kinds of lists (https://cloud.google.com/compute/docs/reference/rest/v1). No group of the
+   simulator has an autoscaler. */
+enum list_of { LIST_MANAGERS, LIST_GROUPS, LIST_INSTANCES, LIST_RESERVATIONS, LIST_AUTOSCALERS };
+
+static const struct list_kind {
+    const char *name; /* in paths, and of the member with the rows */
+    const char *kind; /* of the answer, without "compute#" before and "List" after it */
+    const char *permission;
+} list_kinds[] = {
+    [LIST_MANAGERS] = { "instanceGroupManagers", "instanceGroupManager",
+                        "compute.instanceGroupManagers.list" },
+    [LIST_GROUPS] = { "instanceGroups", "instanceGroup", "compute.instanceGroups.list" },
+    [LIST_INSTANCES] = { "instances", "instance", "compute.instances.list" },
+    [LIST_RESERVATIONS] = { "reservations", "reservation", "compute.reservations.list" },
+    [LIST_AUTOSCALERS] = { "autoscalers", "autoscaler", "compute.autoscalers.list" },
+};
+
+static json_t *group_row(const struct pool *pool)
+{
+    owned(chars) char *zone = sim_gcp_zone(pool);
+    owned(chars) char *link = text_format("%s/instanceGroups/%s", zone, pool->plan->group);
+
+    return json_make("{s:s, s:s, s:s, s:s, s:i}", "kind", "compute#instanceGroup", "name",
+                     pool->plan->group, "zone", zone, "selfLink", link, "size",
+                     (int)pool->machines.count);
+}
+
+/* Pools may share a reservation: it is listed once. */
+static bool is_first_of_reservation(const struct simulator *sim, const struct pool *pool)
+{
+    for (const struct pool *other = sim->pools; other < pool; other++)
+        if (other->reservation == pool->reservation &&
+            text_equal(other->plan->project, pool->plan->project))
+            return false;
+    return true;
+}
+
+static void add_rows(const struct simulator *sim, const struct pool *pool, enum list_of what,
+                     json_t *rows)
+{
+    if (what == LIST_MANAGERS)
+        json_array_append_new(rows, sim_gcp_group(sim, pool));
+    if (what == LIST_GROUPS)
+        json_array_append_new(rows, group_row(pool));
+    if (what == LIST_RESERVATIONS && is_first_of_reservation(sim, pool))
+        json_array_append_new(rows, reservation_of(sim, pool));
+    for (size_t i = 0; what == LIST_INSTANCES && i < pool->machines.count; i++)
+        if (pool->machines.items[i]->id[0] != '\0')
+            json_array_append_new(rows, sim_gcp_instance(sim, pool->machines.items[i]));
+}
+
+/* zone NULL: of all zones, {"zones/Z": {KIND: rows}}. */
+static json_t *rows_of(const struct sim_call *call, enum list_of what, const char *project,
+                       const char *zone)
+{
+    json_t *by_zone = json_object();
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < call->sim->pool_count; i++) {
+        const struct pool *pool = &call->sim->pools[i];
+        const char *mine = pool->reservation->plan->zone;
+        owned(chars) char *key = text_format("zones/%s", mine);
+        json_t *scope = json_object_get(by_zone, key);
+
+        if (!text_equal(pool->plan->project, project) || (zone && !text_equal(mine, zone)))
+            continue;
+        if (!scope)
+            json_object_set_new(by_zone, key, scope = json_make("{s:[]}", list_kinds[what].name));
+        add_rows(call->sim, pool, what,
+                 zone ? rows : json_object_get(scope, list_kinds[what].name));
+    }
+    json_decref(zone ? by_zone : rows);
+    return zone ? rows : by_zone;
+}
+
+/* The zones of the project's pools; all are up. */
+static json_t *zones_of(const struct simulator *sim, const char *project)
+{
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < sim->pool_count; i++) {
+        const struct pool *pool = &sim->pools[i];
+        const struct scenario_reservation *plan = pool->reservation->plan;
+        owned(chars) char *link = sim_gcp_zone(pool);
+        bool is_known = !text_equal(pool->plan->project, project);
+
+        for (size_t k = 0; k < i; k++)
+            is_known |= text_equal(sim->pools[k].reservation->plan->zone, plan->zone) &&
+                        text_equal(sim->pools[k].plan->project, project);
+        if (is_known)
+            continue;
+
+        owned(chars) char *region = text_format(
+            "https://www.googleapis.com/compute/v1/projects/%s/regions/%.*s", project,
+            (int)(strrchr(plan->zone, '-') ? strrchr(plan->zone, '-') - plan->zone : 0),
+            plan->zone);
+
+        json_array_append_new(rows, json_make("{s:s, s:s, s:s, s:s, s:s}", "kind", "compute#zone",
+                                              "name", plan->zone, "status", "UP", "selfLink", link,
+                                              "region", region));
+    }
+    return rows;
+}
+
+static bool list_zones(struct sim_call *call, const char *project)
+{
+    static const char *const known[] = { "maxResults", NULL };
+
+    call->verb = "list";
+    if (!sim_call_fault(call) && sim_gcp_query_is(call, known))
+        sim_answer_json(call->answer, 200,
+                        json_make("{s:s, s:o}", "kind", "compute#zoneList", "items",
+                                  zones_of(call->sim, project)));
+    return true;
+}
+
+bool sim_gcp_list(struct sim_call *call, char **items, size_t count)
+{
+    static const char *const known[] = { "includeAllScopes", "maxResults", "returnPartialSuccess",
+                                         NULL };
+    bool is_of_all = count == 4 && text_equal(items[2], "aggregated");
+    bool is_of_zone = count == 5 && text_equal(items[2], "zones");
+    const struct list_kind *kind = NULL;
+
+    if (count == 3 && text_equal(items[0], "projects") && text_equal(items[2], "zones") &&
+        call->request->method == HTTP_GET)
+        return list_zones(call, items[1]);
+    if ((!is_of_all && !is_of_zone) || !text_equal(items[0], "projects") ||
+        call->request->method != HTTP_GET)
+        return false;
+    for (size_t i = 0; i < COUNT_OF(list_kinds); i++)
+        if (text_equal(items[count - 1], list_kinds[i].name))
+            kind = &list_kinds[i];
+    if (!kind)
+        return false;
+    call->verb = "list";
+    if (sim_call_fault(call) || !sim_gcp_query_is(call, known))
+        return true;
+    if (is_any_denied(call->sim, items[1], kind->permission)) {
+        sim_gcp_error(call->answer, 403, "forbidden", "Required '%s' permission for 'projects/%s'",
+                      kind->permission, items[1]);
+        return true;
+    }
+
+    owned(chars) char *name = text_format("compute#%s%sList", kind->kind,
+                                          is_of_all ? "Aggregated" : "");
+
+    sim_answer_json(call->answer, 200,
+                    json_make("{s:s, s:o}", "kind", name, "items",
+                              rows_of(call, (enum list_of)(kind - list_kinds), items[1],
+                                      is_of_all ? NULL : items[3])));
+    return true;
 }
 
 void sim_gcp_answer_v1(struct sim_call *call, char **items, size_t count)

@@ -26,6 +26,7 @@ struct build {
     struct map *pods;       /* UID -> struct pod */
     struct map *busy;       /* nodes that Slurm shows as busy, until a job is seen there */
     struct map *reserved;   /* node -> struct reserved: by sluice */
+    struct map *claimed;    /* node -> struct reserved: by people, the first that begins */
     struct map *unbreaking; /* partitions with PreemptMode=OFF */
 };
 
@@ -121,16 +122,21 @@ static int add_reservation(struct build *build, const json_t *item, struct error
 
     if (slurm_read_reservation(item, &one, err) < 0)
         return -1;
-    if (!text_starts_with(one.name, SLURM_RESERVATION_START))
-        return 0;
-    if (slurm_hosts_read(one.nodes, &hosts, err) < 0)
-        return error_context(err, "reservation %.80s", one.name);
-    for (size_t i = 0; i < hosts.names.count; i++) {
-        struct reserved *reserved = mem_new(sizeof *reserved);
+    bool is_ours = text_starts_with(one.name, SLURM_RESERVATION_START);
+    struct map *map = is_ours ? build->reserved : build->claimed;
 
+    if (slurm_hosts_read(one.nodes, &hosts, err) < 0)
+        return is_ours ? error_context(err, "reservation %.80s", one.name) : 0;
+    for (size_t i = 0; i < hosts.names.count; i++) {
+        const struct reserved *before = map_get(map, hosts.names.items[i]);
+        struct reserved *reserved;
+
+        if (!is_ours && before && before->start_s <= one.start_s)
+            continue;
+        reserved = mem_new(sizeof *reserved);
         reserved->name = mem_copy_chars(one.name);
         reserved->start_s = one.start_s;
-        map_set(build->reserved, hosts.names.items[i], reserved);
+        map_set(map, hosts.names.items[i], reserved);
     }
     return 0;
 }
@@ -240,6 +246,7 @@ static void add_node(struct build *build, const struct slurm_node *from)
     owned(json) json_t *notes = notes_of(build, from);
     owned(chars) char *uid = text_format("%s/%s", build->view->cluster, from->name);
     owned(chars) char *machine = machine_of(from, build->view->machine ?: "");
+    const struct reserved *claimed = map_get(build->claimed, from->name);
     const unsigned ill = SLURM_NODE_DOWN | SLURM_NODE_SILENT | SLURM_NODE_OFF |
                          SLURM_NODE_CHANGING | SLURM_NODE_INVALID;
     owned(chars) char *trouble = text_format("%s%s%s%s", from->state_words,
@@ -260,6 +267,8 @@ static void add_node(struct build *build, const struct slurm_node *from)
     node->is_ready = !(from->states & ill) && from->states & (SLURM_NODE_IDLE | SLURM_NODE_BUSY);
     node->is_silent = (from->states & (SLURM_NODE_DOWN | SLURM_NODE_SILENT)) != 0;
     node->is_unschedulable = is_closed(build, from);
+    if (claimed) /* one that has begun may show no start */
+        node->reserved.ms = (claimed->start_s > 0 ? claimed->start_s : 1) * SECOND_MS;
     map_set(build->nodes, node->name, node);
     if (from->states & (SLURM_NODE_BUSY | SLURM_NODE_COMPLETING))
         map_set(build->busy, node->name, build);
@@ -358,6 +367,7 @@ static void add_part(struct build *build, const struct slurm_job *job,
     pod->priority = (int)((job->priority < UINT_MAX ? job->priority : UINT_MAX) / 2);
     pod->created.ms = job->submit_s * SECOND_MS;
     pod->started.ms = job->start_s * SECOND_MS;
+    pod->ends.ms = job->end_s * SECOND_MS;
     pod->is_unread = json_array_size(job->gres) > 0 &&
                      json_array_size(job->gres) != hosts->names.count;
     if (job->state == SLURM_JOB_COMPLETING)
@@ -453,6 +463,7 @@ int slurm_snapshot_fill(struct snapshot *snapshot, const struct slurm_lists *lis
                            .pods = map_new(free_pod),
                            .busy = map_new(NULL),
                            .reserved = map_new(reserved_free),
+                           .claimed = map_new(reserved_free),
                            .unbreaking = map_new(NULL) };
     int result = read_all(&build, lists, err);
 
@@ -462,6 +473,7 @@ int slurm_snapshot_fill(struct snapshot *snapshot, const struct slurm_lists *lis
     map_free(build.pods);
     map_free(build.busy);
     map_free(build.reserved);
+    map_free(build.claimed);
     map_free(build.unbreaking);
     return result;
 }

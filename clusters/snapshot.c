@@ -109,6 +109,11 @@ bool pod_must_leave(const struct pod *pod)
     return class == POD_CLASS_WORK || class == POD_CLASS_UNMANAGED;
 }
 
+bool node_is_reserved(const struct node *node, struct wall_time before)
+{
+    return node->reserved.ms > 0 && node->reserved.ms < before.ms;
+}
+
 bool pod_is_protected(const struct pod *pod)
 {
     const char *drain = pod_label(pod, "cluster.x-k8s.io/drain");

@@ -46,6 +46,7 @@ struct node {
     struct gpu_facts gpu_facts; /* what the labels say of its GPUs */
     const char *annotations;    /* without long ones and other controllers' notes to themselves */
     json_t *taints;             /* array of {key, value, effect, ...} as the server wrote it */
+    struct wall_time reserved;  /* from then on a person's reservation holds it (Slurm); 0: none */
 };
 
 /* The finalizer that the Job controller removes from a pod once it has counted the pod. */
@@ -88,6 +89,7 @@ struct pod {
     int claims;                 /* of persistent volumes, which a controller has to detach */
     struct wall_time created;
     struct wall_time started;  /* status.startTime; 0: not yet */
+    struct wall_time ends;     /* its time limit ends it then (Slurm); 0: none is known */
     struct wall_time deletion; /* metadata.deletionTimestamp: the end of its grace; 0: none */
     int64_t grace_s;           /* spec.terminationGracePeriodSeconds; 30 where absent */
     bool is_mirror;
@@ -174,6 +176,9 @@ const struct pod *snapshot_slurm_pod(const struct snapshot *snapshot, const char
 /* Whether it asks not to be evicted (karpenter.sh/do-not-disrupt, safe-to-evict=false, Cluster
    API's drain label): it is left alone until its own last moment. */
 bool pod_is_protected(const struct pod *pod);
+
+/* Whether a person's reservation holds the node before that time. */
+bool node_is_reserved(const struct node *node, struct wall_time before);
 
 /* The text of a label or annotation, or NULL. */
 const char *node_label(const struct node *node, const char *key);

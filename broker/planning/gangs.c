@@ -22,6 +22,8 @@ struct draft {
     int priority;                /* the highest of them */
     struct wall_time started;    /* of its first pod; 0: none runs yet */
     struct wall_time checkpoint; /* the newest that any pod tells of; 0: none */
+    struct wall_time ends;       /* the last of its pods ends by itself then */
+    bool is_endless;             /* a pod has no time limit that is known */
 };
 
 struct drafts {
@@ -165,6 +167,9 @@ static void add_pod(struct drafts *drafts, const struct snapshot *snapshot, cons
         draft->started = pod->started;
     if (checkpoint.ms > draft->checkpoint.ms)
         draft->checkpoint = checkpoint;
+    draft->is_endless |= pod->ends.ms == 0;
+    if (pod->ends.ms > draft->ends.ms)
+        draft->ends = pod->ends;
 }
 
 static int64_t seconds_since(const struct drafts *drafts, struct wall_time then)
@@ -195,14 +200,26 @@ static int64_t median_run_s(const struct drafts *drafts)
     return median;
 }
 
+/* When the pods of a node that is chosen now are stopped at the latest. */
+static struct wall_time asked_to_go(const struct gang_survey *survey)
+{
+    const struct config_drain *drain = &survey->config->drain;
+
+    return (struct wall_time){ survey->now.ms +
+                               (survey->is_hurried ? 0 : drain->notice_ms + drain->deadline_ms) };
+}
+
 /* The work that ends with the gang: since the checkpoint, if one was reported after the start.
    Otherwise since the start, but not more than the median run: a gang without checkpoints must not
-   become safe by running long. */
+   become safe by running long.  None of a gang that its time limit ends before it is asked to go.
+ */
 static int64_t lost_s(const struct drafts *drafts, const struct draft *draft, int64_t median_s)
 {
     int64_t run_s = seconds_since(drafts, draft->started);
     int64_t checkpoint_s = seconds_since(drafts, draft->checkpoint);
 
+    if (!draft->is_endless && draft->ends.ms <= asked_to_go(drafts->survey).ms)
+        return 0;
     if (draft->checkpoint.ms > 0)
         return checkpoint_s < run_s ? checkpoint_s : run_s;
     return run_s < median_s ? run_s : median_s;

@@ -46,6 +46,8 @@ struct gang_survey {
     struct wall_time now;
     const struct snapshot *slurm; /* whose nodes are pods of this cluster: its jobs count in the
                                      place of these pods; NULL: none */
+    bool is_hurried; /* a node that is chosen now leaves without notice, and without its drain's
+                        time */
 };
 
 /* Adds the cluster's gangs to the book; node name -> struct node_work. */

@@ -61,12 +61,10 @@ static struct reach reach_to(const struct service *service, const struct config_
 struct horizon survey_horizon(const struct service *service, const struct map *book,
                               const struct config_cluster *cluster)
 {
-    return (struct horizon){
-        .config = service->config,
-        .book = book,
-        .now = loop_wall(service->world->loop),
-        .reach = reach_to(service, cluster),
-    };
+    return (struct horizon){ .config = service->config,
+                             .book = book,
+                             .now = loop_wall(service->world->loop),
+                             .reach = reach_to(service, cluster) };
 }
 
 int64_t survey_pays_off_ms(const struct service *service, const struct config_cluster *cluster,
@@ -183,19 +181,31 @@ int survey_allows_scheduled(const struct service *service,
     return 0;
 }
 
-static struct map *survey_gangs(const struct service *service, const struct config_cluster *cluster,
-                                struct gang_book *book)
+/* A reclaim takes nodes of the cluster, and does not wait until their jobs end. */
+static bool is_hurried(const struct service *service, const struct config_cluster *cluster,
+                       const struct config_cluster *asking)
 {
-    const struct gang_survey survey = {
-        .config = service->config,
-        .cluster = cluster,
-        .snapshot = fleet_snapshot(service->fleet, cluster),
-        .losses = &service->losses,
-        .now = loop_wall(service->world->loop),
-        .slurm = cluster->slurm ? fleet_snapshot(service->fleet, cluster->slurm) : NULL,
-    };
+    for (size_t i = 0; i < service->config->pool_count; i++)
+        if (service->config->pools[i].cluster == cluster &&
+            has_reclaim(service, service->config->pools[i].reservation, asking))
+            return true;
+    return false;
+}
 
-    return gangs_survey(&survey, book);
+static struct map *survey_gangs(const struct service *service, struct survey *weighed,
+                                const struct config_cluster *cluster)
+{
+    return gangs_survey(
+        &(struct gang_survey){
+            .config = service->config,
+            .cluster = cluster,
+            .snapshot = fleet_snapshot(service->fleet, cluster),
+            .losses = &service->losses,
+            .now = loop_wall(service->world->loop),
+            .slurm = cluster->slurm ? fleet_snapshot(service->fleet, cluster->slurm) : NULL,
+            .is_hurried = is_hurried(service, cluster, weighed->asking),
+        },
+        &weighed->gangs);
 }
 
 /* A gang with a node in a transfer is lost: its other nodes cost nothing more. */
@@ -219,8 +229,8 @@ static void sink_gangs(const struct service *service, const struct config_cluste
 
 static bool is_movable(const struct service *service, const struct node *node)
 {
-    /* A cordon that is not ours is an operator's decision.  A transfer's mark on a node without a
-       transfer of ours belongs to another broker, or to a transfer that we cannot read. */
+    /* A cordon that is not ours is an operator's decision; a mark without a transfer of ours is
+       another broker's, or of a transfer that we cannot read. */
     return fleet_is_ephemeral(service->config, node) && !node_rival(node) &&
            !node_annotation(node, SLUICE_NOTE_TRANSFER) &&
            !node_has_taint(node, NODE_TAINT_CANDIDATE) && !node->is_unschedulable &&
@@ -439,15 +449,17 @@ static void weigh_nodes(const struct service *service, struct plan_pool *pool,
                         const struct map *work)
 {
     const struct snapshot *snapshot = fleet_snapshot(service->fleet, pool->config->cluster);
+    struct wall_time soon = { loop_wall(service->world->loop).ms + DAY_MS };
 
     for (size_t i = 0; i < pool->nodes.count; i++) {
         struct victim_node *facts = &pool->nodes.items[i].facts;
         const struct node_work *mine = map_get(work, facts->name);
+        const struct node *node = map_get(snapshot->nodes, facts->name);
 
         facts->gangs = mine ? mine->gangs.items : NULL;
         facts->gang_count = mine ? mine->gangs.count : 0;
-        facts->is_protected = mine && mine->is_protected;
-        facts->block = gangs_block(service->config, map_get(snapshot->nodes, facts->name));
+        facts->is_protected = (mine && mine->is_protected) || node_is_reserved(node, soon);
+        facts->block = gangs_block(service->config, node);
     }
 }
 
@@ -457,10 +469,10 @@ void survey_weigh(const struct service *service, struct survey *survey)
 
     for (size_t c = 0; c < config->cluster_count; c++) {
         const struct config_cluster *cluster = &config->clusters[c];
+        struct map *work = survey_gangs(service, survey, cluster);
+
         require(!survey->work[c]); /* weighed once */
-
-        struct map *work = survey->work[c] = survey_gangs(service, cluster, &survey->gangs);
-
+        survey->work[c] = work;
         sink_gangs(service, cluster, work, &survey->gangs);
         for (size_t i = 0; i < config->pool_count; i++)
             if (config->pools[i].cluster == cluster) {

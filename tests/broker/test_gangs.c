@@ -22,6 +22,7 @@ struct scene {
     struct gang_book book;
     struct map *work;
     struct wall_time now;
+    bool is_hurried;
 };
 
 static void scene_init(struct scene *scene)
@@ -99,7 +100,8 @@ static void add_pod(struct scene *scene, const char *node, const char *job, cons
 static void survey_with(struct scene *scene, const struct snapshot *slurm)
 {
     const struct gang_survey survey = {
-        &scene->config, &scene->cluster, &scene->snapshot, &scene->losses, scene->now, slurm,
+        &scene->config, &scene->cluster, &scene->snapshot,  &scene->losses,
+        scene->now,     slurm,           scene->is_hurried,
     };
 
     scene->work = gangs_survey(&survey, &scene->book);
@@ -117,6 +119,42 @@ static const struct victim_gang *gang(const struct scene *scene, const char *nam
             return &scene->book.gangs.items[i];
     fail_msg("no gang %s", name);
     return NULL;
+}
+
+/* A gang that its time limit ends before its node is asked to empty loses nothing; a reclaim does
+   not wait for it.  One pod without a limit, and nothing is known. */
+static void what_ends_by_itself_is_not_lost(void **state)
+{
+    static const struct {
+        int first_min, second_min; /* from now until the pods' limits; 0: none */
+        bool is_hurried;
+        int64_t lost_gpu_s;
+    } rows[] = { { 30, 40, false, 0 },
+                 { 30, 41, false, 8 * 3600 },
+                 { 30, 0, false, 8 * 3600 },
+                 { 0, 0, false, 8 * 3600 },
+                 { 30, 40, true, 8 * 3600 } };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const int minutes[] = { rows[i].first_min, rows[i].second_min };
+        owned(scene) struct scene scene;
+        size_t at = 0;
+        void *value;
+
+        scene_init(&scene);
+        scene.config.drain = (struct config_drain){ .notice_ms = 10 * MINUTE_MS,
+                                                    .deadline_ms = 30 * MINUTE_MS };
+        scene.is_hurried = rows[i].is_hurried;
+        add_pod(&scene, "n1", "train", "11:00", "");
+        add_pod(&scene, "n2", "train", "11:00", "");
+        for (size_t k = 0; map_next(scene.snapshot.pods, &at, NULL, &value); k++)
+            if (minutes[k] > 0)
+                ((struct pod *)value)->ends.ms = scene.now.ms + minutes[k] * MINUTE_MS;
+        survey(&scene);
+        if (gang(&scene, "ml/train")->lost_gpu_s != rows[i].lost_gpu_s)
+            fail_msg("row %zu loses %lld", i, (long long)gang(&scene, "ml/train")->lost_gpu_s);
+    }
 }
 
 /* The pools of the scene's cluster have nodes of eight GPUs. */
@@ -533,6 +571,7 @@ static void the_first_label_names_the_block(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_ends_by_itself_is_not_lost),
         cmocka_unit_test(accelerators_that_cannot_be_read_are_a_whole_node),
         cmocka_unit_test(jobs_of_slurm_count_where_their_slurmd_runs),
         cmocka_unit_test(slices_and_other_makers_gpus_are_counted),

@@ -210,7 +210,7 @@ static void a_mixed_fleet_loses_the_least_that_it_can(void **state)
 
         fleet_init(&fleet, &random);
         work = gangs_survey(&(struct gang_survey){ &fleet.config, &fleet.cluster, &fleet.snapshot,
-                                                   &fleet.losses, fleet.now, NULL },
+                                                   &fleet.losses, fleet.now, NULL, false },
                             &book);
         for (int i = 0; i < NODES; i++) {
             const struct node_work *mine;

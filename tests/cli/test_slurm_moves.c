@@ -60,8 +60,8 @@ static char *config_of(const struct kind *kind)
 }
 
 /* more: further keys of the cluster.  is_slow: scancel takes seconds, and jobs take hours. */
-static struct rehearsal *begin_with(const struct kind *kind, const char *folder, uint64_t seed,
-                                    const char *more, bool is_slow)
+static struct rehearsal *open_with(const struct kind *kind, const char *folder, uint64_t seed,
+                                   const char *more, bool is_slow)
 {
     owned(chars) char *plain = config_of(kind);
     const char *at = strstr(plain, "poll: 15s");
@@ -78,6 +78,14 @@ static struct rehearsal *begin_with(const struct kind *kind, const char *folder,
     mem_free(test_folder_write(folder, "research-a.token", "slurm-research-a\n"));
     rehearsal = world_start(folder, config, world, 6, seed);
     rehearsal_run(rehearsal, MINUTE_MS);
+    return rehearsal;
+}
+
+static struct rehearsal *begin_with(const struct kind *kind, const char *folder, uint64_t seed,
+                                    const char *more, bool is_slow)
+{
+    struct rehearsal *rehearsal = open_with(kind, folder, seed, more, is_slow);
+
     apply(rehearsal, 7, 6);
     return rehearsal;
 }
@@ -393,6 +401,53 @@ static void a_persons_drain_keeps_its_reason(void **state)
     }
 }
 
+/* All nodes but the spared one, with commas. */
+static char *nodes_but(const struct snapshot *snapshot, const char *spared)
+{
+    struct text *out = text_new(TEXT_UNBOUNDED);
+    const char *name;
+
+    for (size_t i = 0; map_next(snapshot->nodes, &i, &name, NULL);)
+        if (!text_equal(name, spared))
+            text_add(out, "%s%s", out->length > 0 ? "," : "", name);
+    return text_take(out);
+}
+
+/* A node that would not be chosen goes if a person has reserved all others for the evening. */
+static void reserved_nodes_go_last(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = open_with(&kinds[i], folder, 7, "", true);
+        const struct snapshot *snapshot = cluster_snapshot(fleet_cluster(
+            rehearsal->service->fleet, config_cluster(rehearsal->config, "research-a")));
+        const struct pod *job = NULL;
+        void *value;
+
+        for (size_t at = 0; map_next(snapshot->pods, &at, NULL, &value);) {
+            const struct pod *other = value;
+
+            if (fleet_is_ephemeral(rehearsal->config, map_get(snapshot->nodes, other->node_name)) &&
+                (!job || other->started.ms < job->started.ms))
+                job = other; /* of the longest one the most is lost */
+        }
+        assert_non_null(job);
+
+        owned(chars) char *kept = mem_copy_chars(job->node_name);
+        owned(chars) char *others = nodes_but(snapshot, kept);
+        owned(chars) char *reserve = text_format(
+            "scontrol create reservation ReservationName=anna Nodes=%s StartTime=now+600minutes "
+            "Duration=60 Users=root",
+            others);
+
+        mem_free(run_command(rehearsal, reserve));
+        rehearsal_run(rehearsal, MINUTE_MS);
+        apply(rehearsal, 7, 6);
+        assert_string_equal(run_to(rehearsal, STEP_NOTICE)->node, kept);
+    }
+}
+
 /* Shows the node with such marks to the step that clears it up. */
 static void clear_as(struct rehearsal *rehearsal, struct transfer *transfer, json_t *notes)
 {
@@ -438,6 +493,7 @@ int main(void)
         cmocka_unit_test(a_node_of_slurm_conf_is_never_deleted),
         cmocka_unit_test(no_job_is_requeued_under_its_signal),
         cmocka_unit_test(a_persons_drain_keeps_its_reason),
+        cmocka_unit_test(reserved_nodes_go_last),
         cmocka_unit_test(a_late_announcement_is_put_off),
         cmocka_unit_test(an_announcement_may_be_late_twice),
         cmocka_unit_test(a_reservation_is_replaced_whenever_the_service_dies),

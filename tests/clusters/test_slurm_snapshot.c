@@ -217,6 +217,31 @@ static void others_marks(void **state)
     snapshot_clear(&snapshot);
 }
 
+/* People's reservations: the one that begins first counts, ours does not, and what cannot be read
+   of them harms nothing.  A job's account is its team, and its time limit is known. */
+static void others_claims(void **state)
+{
+    struct snapshot snapshot = filled_with(
+        NODE("n1", "\"MIXED\"", "") "," NODE("n2", "\"IDLE\"", "") "," NODE("n3", "\"IDLE\"", ""),
+        "{\"job_id\":7,\"job_state\":\"RUNNING\",\"nodes\":\"n1\",\"account\":\"vision\","
+        "\"user_name\":\"ann\",\"start_time\":1000,\"end_time\":4600}",
+        "{\"name\":\"late\",\"node_list\":\"n[1-2]\",\"start_time\":9000},"
+        "{\"name\":\"soon\",\"node_list\":\"n2\",\"start_time\":5000},"
+        "{\"name\":\"odd\",\"node_list\":\"n[1-\",\"start_time\":1},"
+        "{\"name\":\"sluice_t-1\",\"node_list\":\"n3\",\"start_time\":1}");
+    size_t count;
+    const struct pod *const *jobs = snapshot_pods_on(&snapshot, "n1", &count);
+
+    (void)state;
+    assert_int_equal(((const struct node *)map_get(snapshot.nodes, "n1"))->reserved.ms, 9000000);
+    assert_int_equal(((const struct node *)map_get(snapshot.nodes, "n2"))->reserved.ms, 5000000);
+    assert_int_equal(((const struct node *)map_get(snapshot.nodes, "n3"))->reserved.ms, 0);
+    assert_int_equal(count, 1);
+    assert_string_equal(jobs[0]->namespace, "vision");
+    assert_int_equal(jobs[0]->ends.ms, 4600000);
+    snapshot_clear(&snapshot);
+}
+
 /* What cannot be read leaves the snapshot as it was. */
 static void damaged_lists(void **state)
 {
@@ -350,9 +375,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded),      cmocka_unit_test(vacant_nodes),
         cmocka_unit_test(unshown_jobs),  cmocka_unit_test(others_marks),
-        cmocka_unit_test(damaged_lists), cmocka_unit_test(machines),
-        cmocka_unit_test(hosts),         cmocka_unit_test(gres),
-        cmocka_unit_test(texts),
+        cmocka_unit_test(others_claims), cmocka_unit_test(damaged_lists),
+        cmocka_unit_test(machines),      cmocka_unit_test(hosts),
+        cmocka_unit_test(gres),          cmocka_unit_test(texts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,8 +6,9 @@
  *   S2  a job that can be requeued is never cancelled
  *   S3  a drain reason of a person is there at the end, as it was, and so is the drain
  *   S4  a machine goes only when its node drains and no job is on it; a node leaves Slurm only
- * after its machine S5  when no transfer is live, no node drains for sluice, and no reservation of
- * it is left
+ *       after its machine
+ *   S5  when no transfer is live, no node drains for sluice, and no reservation of it is left
+ *   S6  a job is cancelled only when no job that can be requeued is left on the leaving node
  */
 #include "tools/simulator/slurm/ctld.h"
 
@@ -95,6 +96,29 @@ static bool has_one_leaving(const struct ctld_job *job)
     return has_leaving(job);
 }
 
+enum { NEWS_MS = 60 * SECOND_MS }; /* a job that has just started may not have been seen */
+
+static bool is_left_on(const struct ctld_job *other, const struct ctld_node *node)
+{
+    bool is_there = false;
+
+    for (int k = 0; k < CTLD_JOB_NODES; k++)
+        is_there |= other->nodes[k] == node;
+    return is_there && other->state == CTLD_RUNNING && other->may_requeue &&
+           !other->is_completing && sim_now(node->slurm->sim) - other->start_ms > NEWS_MS;
+}
+
+static void need_last(const struct ctld_job *job)
+{
+    const struct ctld *slurm = job->slurm;
+
+    for (int k = 0; k < CTLD_JOB_NODES; k++)
+        for (size_t i = 0; job->nodes[k] && job->nodes[k]->is_ours && i < slurm->jobs.count; i++)
+            if (is_left_on(slurm->jobs.items[i], job->nodes[k]))
+                referee_report(slurm->sim, "S6", "job %d cancelled before job %d was requeued",
+                               job->id, slurm->jobs.items[i]->id);
+}
+
 void ctld_judge_job(const struct ctld_job *job, const char *verb)
 {
     struct simulator *sim = job->slurm->sim;
@@ -109,6 +133,8 @@ void ctld_judge_job(const struct ctld_job *job, const char *verb)
         referee_report(sim, "S1", "%s of job %d, none of whose nodes leaves", verb, job->id);
     if (text_equal(verb, "slurm_cancel") && job->may_requeue)
         referee_report(sim, "S2", "job %d cancelled, though it can be requeued", job->id);
+    if (text_equal(verb, "slurm_cancel"))
+        need_last(job);
 }
 
 void ctld_judge_delete(const struct ctld_node *node)

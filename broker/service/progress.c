@@ -12,7 +12,7 @@
 
 /* A watch that breaks for a moment is no trouble yet; and a cluster that is well says something
    about every minute, if only that nothing has changed. */
-enum { UNHEARD_MS = 30 * SECOND_MS, SILENT_MS = 80 * SECOND_MS };
+enum { UNHEARD_MS = 30 * SECOND_MS, SILENT_MS = 90 * SECOND_MS };
 
 int pool_gets_machines(const struct service *service, const struct config_pool *pool,
                        struct error *err)

@@ -350,7 +350,7 @@ static void silence_is_shown_before_it_is_an_outage(void **state)
         const char *text;
     } rows[] = {
         { 70 * SECOND_MS, 40 * SECOND_MS, NULL, NULL },
-        { 90 * SECOND_MS, 40 * SECOND_MS, "cluster_unreachable",
+        { 100 * SECOND_MS, 40 * SECOND_MS, "cluster_unreachable",
           "it has said nothing for a while" },
         { 70 * SECOND_MS, 80 * SECOND_MS, "pool_stale", "its cloud does not answer" },
     };

@@ -14,6 +14,7 @@
 #include "broker/sizing/measures.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
+#include "broker/terminal/forms.h"
 #include "broker/terminal/name_bits.h"
 #include "broker/terminal/table.h"
 #include "windows/calendar/suggest.h"
@@ -37,6 +38,8 @@ const struct command_option forecast_options[] = {
     { "plan-windows", 0, "N",
       "with --service: propose at most N windows from the demand, and use them", false },
     DEMAND_INPUT_OPTIONS,
+    { "output", 'o', "table|json|yaml|csv", "the form of the answer (default table)", false },
+    PAGE_TITLES_OPTION,
     CLIENT_OPTIONS,
     { 0 },
 };
@@ -169,7 +172,7 @@ static void add_notes(const json_t *row, struct text *out)
                  queue, window, 100 * (1 - usual));
 }
 
-static void print_forecasts(const json_t *list)
+static void print_forecasts(const json_t *list, struct table_style style)
 {
     static const char *const titles[] = { "QUEUE",  "WINDOW",   ">LAST",     ">POINT",  ">LOWER",
                                           ">UPPER", ">REPLAY",  ">SCALE",    ">GROWTH", "METHOD",
@@ -197,7 +200,7 @@ static void print_forecasts(const json_t *list)
         table_cell(table, "%s", json_text_or(row, "stale", "-"));
         add_notes(row, notes);
     }
-    table_print(table, out);
+    table_show(table, style, out);
     printf("%s%s%s", out->chars, notes->chars[0] ? "\n" : "", notes->chars);
 }
 
@@ -237,7 +240,7 @@ static void add_score(struct table *table, const char *queue, const char *window
     add_number(table, score, "loss_last_week_10", 3);
 }
 
-static void print_scores(const json_t *root)
+static void print_scores(const json_t *root, struct table_style style)
 {
     static const char *const titles[] = {
         "QUEUE", "WINDOW",     ">DAYS",          ">COVERED_%", ">FROM", ">TO", ">RANK/NORMAL/PRIOR",
@@ -260,7 +263,7 @@ static void print_scores(const json_t *root)
     json_array_foreach(json_object_get(root, "queues"), i, row)
         add_score(table, json_text_or(row, "queue", ""), "all", json_object_get(row, "score"));
     add_score(table, "all", "all", json_object_get(root, "score"));
-    table_print(table, out);
+    table_show(table, style, out);
     printf("\n%s", out->chars);
     if (follow_ms > 0)
         printf("As far ahead as a plan that is made %s before its window.\n",
@@ -402,14 +405,12 @@ static int run(struct forecast_command *command)
     json_object_set_new(root, "days",
                         proposed_days(command->demand, command->config ? command->config->windows
                                                                        : command->windows));
-    if (client_wants_json(call)) {
-        client_print_json(call, root);
+    if (forms_print(call, root, &(struct answer_rows){ "forecasts", "queue" }))
         return EXIT_DONE;
-    }
-    print_forecasts(json_object_get(root, "forecasts"));
+    print_forecasts(json_object_get(root, "forecasts"), forms_style(call));
     print_days(json_object_get(root, "days"));
     if (call_flag(call, "score"))
-        print_scores(root);
+        print_scores(root, forms_style(call));
     return EXIT_DONE;
 }
 

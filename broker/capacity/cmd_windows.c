@@ -8,8 +8,8 @@
 #include "broker/capacity/windows_suggest.h"
 #include "broker/sizing/demand_input.h"
 #include "broker/sizing/measures.h"
-#include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
+#include "broker/terminal/forms.h"
 #include "windows/calendar/calendar.h"
 #include "windows/calendar/suggest.h"
 
@@ -28,6 +28,8 @@ const struct command_option windows_options[] = {
     { "shortest", 0, "DURATION", "propose no window shorter than this (default 1h)", false },
     { "zone", 0, "NAME", "show the default five windows in this zone; read no configuration",
       false },
+    { "output", 'o', "table|json|yaml|csv|name", "the form of the answer (default table)", false },
+    PAGE_TITLES_OPTION,
     { 0 },
 };
 
@@ -210,13 +212,14 @@ static void print_calendar(const json_t *root)
     print_holidays(root);
 }
 
-static void print_table(const json_t *root)
+static void print_table(const json_t *root, bool is_bare)
 {
     const json_t *windows = json_object_get(root, "windows");
     bool has_year = json_object_get(root, "year") != NULL;
 
-    printf("%-24s %-8s %-6s %-6s %-24s %16s%s\n", "WINDOW", "DAYS", "FROM", "TO", "WITHIN",
-           "MINUTES_PER_WEEK", has_year ? "  MINUTES_IN_YEAR" : "");
+    if (!is_bare)
+        printf("%-24s %-8s %-6s %-6s %-24s %16s%s\n", "WINDOW", "DAYS", "FROM", "TO", "WITHIN",
+               "MINUTES_PER_WEEK", has_year ? "  MINUTES_IN_YEAR" : "");
     for (size_t i = 0; i < json_array_size(windows); i++) {
         const json_t *window = json_array_get(windows, i);
 
@@ -239,6 +242,8 @@ static void print_table(const json_t *root)
                json_text_or(root, "next_change", "ever"));
 }
 
+static const struct answer_rows rows = { "windows", "window" };
+
 static int show(struct command_call *call, const struct window_set *set)
 {
     struct error err = { 0 };
@@ -260,11 +265,8 @@ static int show(struct command_call *call, const struct window_set *set)
     if (add_year(call, set, root, &err) < 0)
         return err.kind == ERROR_BUG ? call_fail(call, EXIT_ERROR, &err)
                                      : call_usage_error(call, "%s", err.text);
-    if (client_wants_json(call)) {
-        client_print_json(call, root);
-    } else {
-        print_table(root);
-    }
+    if (!forms_print(call, root, &rows))
+        print_table(root, forms_style(call).is_bare);
     return EXIT_DONE;
 }
 
@@ -294,11 +296,8 @@ static int suggest(struct command_call *call, struct config *config, const struc
     if (!root)
         return call_fail(call, EXIT_ERROR, &err);
     json_object_set_new(root, "demand", demand_input_json(demand, &options));
-    if (client_wants_json(call)) {
-        client_print_json(call, root);
-    } else {
+    if (!forms_print(call, root, &rows))
         windows_suggest_print(root);
-    }
     return EXIT_DONE;
 }
 

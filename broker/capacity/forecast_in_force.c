@@ -9,11 +9,11 @@
 #include "base/text.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
+#include "broker/terminal/forms.h"
+#include "broker/terminal/output.h"
 #include "broker/terminal/table.h"
 
 #include <inttypes.h>
-
-enum { OUTPUT_LIMIT = 16 << 20 };
 
 static const struct {
     const char *state;
@@ -60,7 +60,7 @@ static void add_number(struct table *table, const json_t *row, const char *path)
         table_cell(table, "-");
 }
 
-static void print_needs(const json_t *windows, struct text *out)
+static void print_needs(const json_t *windows, struct table_style style, struct text *out)
 {
     static const char *const titles[] = { "WINDOW", "USE UNTIL",    ">LOWER GPUS",     ">POINT",
                                           ">UPPER", ">UPPER NODES", "UNKNOWN BECAUSE", NULL };
@@ -77,10 +77,10 @@ static void print_needs(const json_t *windows, struct text *out)
         add_number(table, row, "need/nodes/bound");
         table_cell(table, "%s", json_text_or(row, "why", "-"));
     }
-    table_print(table, out);
+    table_show(table, style, out);
 }
 
-static void print_queues(const json_t *windows, struct text *out)
+static void print_queues(const json_t *windows, struct table_style style, struct text *out)
 {
     static const char *const titles[] = { "QUEUE",     "WINDOW", ">LOWER", ">POINT",
                                           ">REPLICAS", ">HELD",  ">DAYS",  "METHOD",
@@ -107,10 +107,10 @@ static void print_queues(const json_t *windows, struct text *out)
             table_cell(table, "%s", json_text_or(row, "stale", "-"));
         }
     }
-    table_print(table, out);
+    table_show(table, style, out);
 }
 
-static void print(const json_t *answer, struct text *out)
+static void print(const json_t *answer, struct table_style style, struct text *out)
 {
     const json_t *windows = json_object_get(answer, "windows");
     const char *state = json_text_or(answer, "state", "");
@@ -120,9 +120,49 @@ static void print(const json_t *answer, struct text *out)
             text_add(out, "%s\n", states[i].sentence);
     if (json_array_size(windows) == 0)
         return;
-    print_needs(windows, out);
+    print_needs(windows, style, out);
     text_add(out, "\n");
-    print_queues(windows, out);
+    print_queues(windows, style, out);
+}
+
+/* A row of CSV for each queue of each window: how often the bound held is in the row itself. */
+static json_t *flat_of(const json_t *answer)
+{
+    static const char *const counts[] = { "occurrences", "covered" };
+    json_t *rows = json_array();
+    const json_t *window;
+    size_t i;
+
+    json_array_foreach(json_object_get(answer, "windows"), i, window) {
+        json_t *queue;
+        size_t k;
+
+        json_array_foreach(json_object_get(window, "queues"), k, queue) {
+            json_t *row = json_make("{ss ss}", "window", json_text_or(window, "window", "-"),
+                                    "use_until", json_text_or(window, "use_until", ""));
+
+            json_object_update(row, queue);
+            for (size_t n = 0; n < COUNT_OF(counts); n++) {
+                json_t *count = json_object_get(json_object_get(queue, "score"), counts[n]);
+
+                json_object_set_new(row, counts[n], count ? json_copy(count) : json_null());
+            }
+            json_array_append_new(rows, row);
+        }
+    }
+    return json_make("{so}", "queues", rows);
+}
+
+static void show(const struct command_call *call, const json_t *answer)
+{
+    bool is_csv = text_equal(call_text_or(call, "output", ""), "csv");
+    owned(json) json_t *flat = flat_of(answer);
+    owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
+
+    if (forms_print(call, is_csv ? flat : answer, &(struct answer_rows){ "queues", "queue" }))
+        return;
+    print(answer, forms_style(call), out);
+    output_print(call, out->chars);
 }
 
 int forecast_in_force(const struct command_call *call)
@@ -142,6 +182,6 @@ int forecast_in_force(const struct command_call *call)
     answer = client_ask(config, HTTP_GET, "/v1/forecast", NULL, &err);
     if (!answer || (queue && keep_only(answer, queue, &err) < 0))
         return client_fail(call, &err);
-    client_tell(call, answer, print);
+    show(call, answer);
     return EXIT_DONE;
 }

@@ -9,6 +9,7 @@
 #include "broker/doctor/examination.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
+#include "broker/terminal/forms.h"
 #include "broker/terminal/table.h"
 
 #include <stdio.h>
@@ -17,12 +18,14 @@ enum { DEFAULT_TIMEOUT_MS = 30 * SECOND_MS, TIMEOUT_LEAST_MS = SECOND_MS };
 
 const struct command_option doctor_options[] = {
     { "timeout", 0, "DURATION", "wait this long for all answers (default 30s)", false },
-    { "all", 0, NULL, "also show the findings that are right", false },
+    { "all", 0, NULL, "also show the findings that are right; other forms have all", false },
+    { "output", 'o', "table|json|yaml|csv", "the form of the answer (default table)", false },
+    PAGE_TITLES_OPTION,
     { 0 },
 };
 
 /* With --all each row; otherwise those that are not right. */
-static void print_rows(const json_t *rows, bool wants_all)
+static void print_rows(const json_t *rows, bool wants_all, struct table_style style)
 {
     static const char *const titles[] = {
         "PART", "NAME", "VERDICT", "SUBJECT", "WHAT IS SO", NULL
@@ -41,7 +44,7 @@ static void print_rows(const json_t *rows, bool wants_all)
         table_cell(table, "%s", json_text_or(row, "subject", ""));
         table_cell(table, "%s", json_text_or(row, "text", ""));
     }
-    table_print(table, out);
+    table_show(table, style, out);
     fputs(out->chars, stdout);
 }
 
@@ -63,8 +66,9 @@ static void print_remedies(const json_t *rows)
     }
 }
 
-static void print_all(const json_t *rows, bool wants_all, int wrong)
+static void print_all(const struct command_call *call, const json_t *rows, int wrong)
 {
+    bool wants_all = call_flag(call, "all");
     size_t doubtful = 0;
     const json_t *row;
     size_t i;
@@ -72,7 +76,7 @@ static void print_all(const json_t *rows, bool wants_all, int wrong)
     json_array_foreach(rows, i, row)
         doubtful += text_equal(json_text_or(row, "verdict", ""), "doubtful");
     if (wants_all || wrong > 0 || doubtful > 0)
-        print_rows(rows, wants_all);
+        print_rows(rows, wants_all, forms_style(call));
     if (wrong > 0 || doubtful > 0) {
         printf("\nWhat to do:\n");
         print_remedies(rows);
@@ -96,7 +100,9 @@ static bool read_timeout(struct command_call *call, int64_t *ret_ms, struct erro
 
 int cmd_doctor(struct command_call *call)
 {
-    owned(json) json_t *rows = json_array();
+    json_t *rows = json_array();
+    owned(json)
+        json_t *root = json_make("{ss si so}", "kind", "doctor", "wrong", 0, "findings", rows);
     owned(config) struct config *config = NULL;
     struct error err = { 0 };
     int64_t timeout_ms;
@@ -111,13 +117,8 @@ int cmd_doctor(struct command_call *call)
     wrong = examine(config, timeout_ms, rows, &err);
     if (wrong < 0)
         return call_fail(call, EXIT_ERROR, &err);
-    if (client_wants_json(call)) {
-        owned(json) json_t *root = json_make("{s:s, s:i, s:O}", "kind", "doctor", "wrong", wrong,
-                                             "findings", rows);
-
-        client_print_json(call, root);
-    } else {
-        print_all(rows, call_flag(call, "all"), wrong);
-    }
+    json_object_set_new(root, "wrong", json_integer(wrong));
+    if (!forms_print(call, root, &(struct answer_rows){ "findings", "name" }))
+        print_all(call, rows, wrong);
     return wrong > 0 ? EXIT_DIFFERENT : EXIT_DONE;
 }

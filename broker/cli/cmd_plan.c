@@ -11,6 +11,7 @@
 #include "broker/terminal/board.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
+#include "broker/terminal/forms.h"
 #include "broker/terminal/leavers.h"
 #include "broker/terminal/output.h"
 #include "broker/terminal/table.h"
@@ -27,6 +28,9 @@ const struct command_option plan_options[] = {
     { "in-force", 0, NULL, "plan with the schedules in force instead of files", false },
     { "out", 0, "FILE", "write the plan as JSON, for `sluice apply FILE`", false },
     { "exit-code", 0, NULL, "exit with 2 when something would change", false },
+    { "output", 'o', "table|json|yaml|csv|name",
+      "the form of the answer (default table); csv, name: the nodes to move", false },
+    PAGE_TITLES_OPTION,
     CLIENT_OPTIONS,
     { 0 },
 };
@@ -46,7 +50,7 @@ static const char *number(const json_t *row, const char *key, char *out, size_t 
     return out;
 }
 
-static void print_pools(const json_t *plan, struct text *out)
+static void print_pools(const json_t *plan, struct table_style style, struct text *out)
 {
     static const char *const titles[] = { "POOL", "CLUSTER", "ZONE", ">NODES", ">IN",
                                           ">NOW", ">WANTED", "BY",   NULL };
@@ -65,7 +69,7 @@ static void print_pools(const json_t *plan, struct text *out)
         table_cell(table, "%s", number(row, "wanted_nodes", text, sizeof text));
         table_cell(table, "%s", json_text_or(row, "due", "-"));
     }
-    table_print(table, out);
+    table_show(table, style, out);
 }
 
 /* Lines with a sign: what would change.  Returns how many. */
@@ -90,7 +94,7 @@ static int print_changes(const json_t *plan, struct text *out)
     return changes;
 }
 
-static void print_plan(const json_t *plan, struct text *out)
+static void print_plan(const json_t *plan, struct table_style style, struct text *out)
 {
     size_t moves = json_array_size(json_object_get(plan, "transfers"));
     int64_t withdrawn = json_int_or(plan, "withdrawn_transfers", 0);
@@ -104,7 +108,7 @@ static void print_plan(const json_t *plan, struct text *out)
     board_overrides(plan, out);
     board_unknown(plan, out);
     text_add(out, "\n");
-    print_pools(plan, out);
+    print_pools(plan, style, out);
     text_add(out, "\n");
     print_changes(plan, out);
     bill_print(json_object_get(plan, "bill"), out);
@@ -133,16 +137,23 @@ static void add_age(const json_t *plan, const json_t *schedules, struct text *ou
                  wall_format(first->until, until));
 }
 
-/* The plan on standard output, and what it rests on uncertainly on standard error. */
-static void show_plan(const struct command_call *call, const json_t *plan, const json_t *schedules)
+/* The plan on standard output, and what it rests on uncertainly on standard error, where JSON does
+   not have it. */
+static void show_plan(const struct command_call *call, struct table_style style, const json_t *plan,
+                      const json_t *schedules)
 {
+    static const struct answer_rows rows = { "transfers", "node" };
     owned(text) struct text *out = text_new(PLAN_LIMIT);
     owned(text) struct text *warnings = text_new(PLAN_LIMIT);
 
-    print_plan(plan, out);
+    if (!forms_print(call, plan, &rows)) {
+        print_plan(plan, style, out);
+        output_print(call, out->chars);
+    }
+    if (client_wants_json(call))
+        return;
     board_warnings(plan, warnings);
     add_age(plan, schedules, warnings);
-    output_print(call, out->chars);
     fputs(warnings->chars, stderr);
 }
 
@@ -194,10 +205,7 @@ int cmd_plan(struct command_call *call)
         return call_usage_error(call, "--out needs schedules from files, not --in-force");
     if (call_text(call, "out") && write_plan(call_text(call, "out"), plan, schedules, &err) < 0)
         return client_fail(call, &err);
-    if (client_wants_json(call))
-        client_print_json(call, plan);
-    else
-        show_plan(call, plan, schedules);
+    show_plan(call, forms_style(call), plan, schedules);
     return call_flag(call, "exit-code") && print_changes(plan, changes) > 0 ? EXIT_DIFFERENT
                                                                             : EXIT_DONE;
 }
@@ -262,10 +270,8 @@ int cmd_apply(struct command_call *call)
     plan = request ? client_ask(config, HTTP_POST, "/v1/apply", request, &err) : NULL;
     if (!plan)
         return client_fail(call, &err);
-    if (client_wants_json(call)) {
-        client_print_json(call, plan);
-    } else {
-        show_plan(call, plan, json_object_get(request, "schedules"));
+    show_plan(call, (struct table_style){ 0 }, plan, json_object_get(request, "schedules"));
+    if (!client_wants_json(call)) {
         print_applied(plan, json_object_get(request, "schedules"), out);
         output_print(call, out->chars);
     }

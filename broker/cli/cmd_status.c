@@ -23,8 +23,10 @@ const struct command_option status_options[] = {
       "exit with 2 if a condition is a warning or critical; nagios: one line and the codes of a "
       "monitoring plugin",
       false },
-    { "output", 'o', "table|wide|json|yaml",
-      "the form of the answer (default table); wide: also the pools", false },
+    { "output", 'o', "table|wide|json|yaml|csv|name",
+      "the form of the answer (default table); wide: also the pools; csv, name: the clusters",
+      false },
+    PAGE_TITLES_OPTION,
     CLIENT_OPTIONS,
     { 0 },
 };
@@ -71,28 +73,28 @@ static int show_plugin(const json_t *status, const struct error *err)
 /* False when the reader has gone: the end of `sluice status -w | head`. */
 static void draw(const json_t *status, bool is_open, struct text *out)
 {
-    board_status(status, out);
+    board_status(status, (struct table_style){ 0 }, out);
     text_add(out, "\n");
     if (is_open)
-        board_transfers(status, SIZE_MAX, false, out);
+        board_transfers(status, SIZE_MAX, (struct table_style){ 0 }, out);
     else
         board_groups(status, out);
 }
 
 static bool show(const struct command_call *call, const json_t *status)
 {
+    static const struct answer_rows rows = { "clusters", "cluster" };
     owned(text) struct text *board = text_new(BOARD_LIMIT);
+    struct table_style style = forms_style(call);
 
-    if (client_wants_json(call)) {
-        client_print_json(call, status);
-        return true;
-    }
-    board_status(status, board);
-    if (forms_is_wide(call))
-        board_pools(status, board);
+    if (forms_print(call, status, &rows))
+        return fflush(stdout) == 0 && !ferror(stdout);
+    board_status(status, style, board);
+    if (style.is_wide)
+        board_pools(status, style, board);
     if (json_int_or(status, "live_transfers", 0) > 0) {
         text_add(board, "\n");
-        board_transfers(status, TRANSFERS_SHOWN, forms_is_wide(call), board);
+        board_transfers(status, TRANSFERS_SHOWN, style, board);
     }
     output_print(call, board->chars);
     return fflush(stdout) == 0 && !ferror(stdout);

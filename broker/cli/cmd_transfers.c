@@ -26,7 +26,7 @@ const struct command_option transfers_options[] = {
 static void draw(const json_t *answer, bool is_open, struct text *out)
 {
     if (is_open)
-        board_transfers(answer, SIZE_MAX, false, out);
+        board_transfers(answer, SIZE_MAX, (struct table_style){ 0 }, out);
     else
         board_groups(answer, out);
 }
@@ -60,7 +60,7 @@ int cmd_transfers(struct command_call *call)
     }
     if (forms_print(call, answer, &rows))
         return EXIT_DONE;
-    board_transfers(answer, SIZE_MAX, forms_is_wide(call), out);
+    board_transfers(answer, SIZE_MAX, (struct table_style){ .is_wide = forms_is_wide(call) }, out);
     forms_print_table(call, out);
     return EXIT_DONE;
 }

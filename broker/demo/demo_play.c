@@ -103,7 +103,7 @@ static void show_board(const json_t *status)
 {
     owned(text) struct text *board = text_new(BOARD_LIMIT);
 
-    board_status(status, board);
+    board_status(status, (struct table_style){ 0 }, board);
     fprintf(stderr, "\033[H\033[J%s", board->chars);
     client_rest(FRAME_MS);
 }

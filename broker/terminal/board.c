@@ -9,7 +9,6 @@
 #include "base/timestamp.h"
 #include "broker/terminal/forms.h"
 #include "broker/terminal/prose.h"
-#include "broker/terminal/table.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -209,7 +208,7 @@ static void add_states(struct table *table, const json_t *row)
     table_cell(table, "%s", cell->chars);
 }
 
-static void add_clusters(const json_t *status, struct text *out)
+static void add_clusters(const json_t *status, struct table_style style, struct text *out)
 {
     static const char *const titles[] = { "CLUSTER", "ROLE",       ">NODES", ">WANTED",
                                           ">STATIC", ">EPHEMERAL", ">IN",    ">OUT",
@@ -231,10 +230,10 @@ static void add_clusters(const json_t *status, struct text *out)
         add_states(table, row);
     }
     text_add(out, "\n");
-    table_print(table, out);
+    table_show(table, style, out);
 }
 
-void board_pools(const json_t *status, struct text *out)
+void board_pools(const json_t *status, struct table_style style, struct text *out)
 {
     static const char *const titles[] = { "POOL",    "CLUSTER", "ZONE",       ">NODES",
                                           ">WANTED", ">STATIC", ">EPHEMERAL", ">IN",
@@ -258,7 +257,7 @@ void board_pools(const json_t *status, struct text *out)
         table_cell(table, "%s", age);
     }
     text_add(out, "\n");
-    table_print(table, out);
+    table_show(table, style, out);
 }
 
 static void add_moves(const json_t *status, struct text *out)
@@ -288,13 +287,13 @@ static void add_moves(const json_t *status, struct text *out)
         text_add(out, "WARN %s\n", json_string_value(row));
 }
 
-void board_status(const json_t *status, struct text *out)
+void board_status(const json_t *status, struct table_style style, struct text *out)
 {
     add_head(status, out);
     add_health(status, out);
     add_margin(status, out);
     board_overrides(status, out);
-    add_clusters(status, out);
+    add_clusters(status, style, out);
     add_moves(status, out);
 }
 
@@ -339,11 +338,11 @@ static void add_transfer(struct table *table, const json_t *row, const json_t *a
     table_cell(table, "%s", json_text_or(row, "waits_for", ""));
 }
 
-void board_transfers(const json_t *answer, size_t most, bool is_wide, struct text *out)
+void board_transfers(const json_t *answer, size_t most, struct table_style style, struct text *out)
 {
     static const char *const titles[] = { "TRANSFER", "NODE",      "FROM",      "TO", "STEP",
                                           ">SINCE",   ">READY IN", "WAITS FOR", NULL };
-    owned(table) struct table *table = forms_table(is_wide, titles, wide);
+    owned(table) struct table *table = forms_table(style.is_wide, titles, wide);
     const json_t *rows = json_object_get(answer, "transfers");
     const json_t *row;
     size_t i;
@@ -354,9 +353,9 @@ void board_transfers(const json_t *answer, size_t most, bool is_wide, struct tex
     }
     json_array_foreach(rows, i, row) {
         if (i < most)
-            add_transfer(table, row, json_object_get(answer, "at"), is_wide);
+            add_transfer(table, row, json_object_get(answer, "at"), style.is_wide);
     }
-    table_print(table, out);
+    table_show(table, style, out);
     if (json_array_size(rows) > most)
         text_add(out, "and %zu more: sluice transfers\n", json_array_size(rows) - most);
 }

@@ -7,10 +7,11 @@
 #pragma once
 
 #include "base/text.h"
+#include "broker/terminal/table.h"
 
 #include <jansson.h>
 
-void board_status(const json_t *status, struct text *out);
+void board_status(const json_t *status, struct table_style style, struct text *out);
 
 /* A line for each freeze and reclaim of a status or a plan, and for other reasons of a plan why no
    node may leave. */
@@ -27,11 +28,11 @@ void board_warnings(const json_t *answer, struct text *out);
 void board_lacks(const json_t *plan, struct text *out);
 
 /* The first `most` transfers of a status or a list as a table: where each node is, since when, what
-   it waits for, and when it is expected to be ready; is_wide: also its move, reason and times. */
-void board_transfers(const json_t *answer, size_t most, bool is_wide, struct text *out);
+   it waits for, and when it is expected to be ready; wide: also its move, reason and times. */
+void board_transfers(const json_t *answer, size_t most, struct table_style style, struct text *out);
 
 /* The pools of a status. */
-void board_pools(const json_t *status, struct text *out);
+void board_pools(const json_t *status, struct table_style style, struct text *out);
 
 /* The live transfers of a status or a list, those that wait for the same thing at the same step
    between the same pools as one row: how many, the longest time at the step, the latest expected

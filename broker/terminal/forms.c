@@ -104,6 +104,11 @@ bool forms_is_wide(const struct command_call *call)
     return text_equal(call_text_or(call, "output", "table"), "wide");
 }
 
+struct table_style forms_style(const struct command_call *call)
+{
+    return (struct table_style){ forms_is_wide(call), call_flag(call, "no-headers") };
+}
+
 struct table *forms_table(bool is_wide, const char *const *titles,
                           const struct wide_column *columns)
 {

@@ -24,6 +24,10 @@ struct answer_rows {
       "the form of the answer (default table); wide: more columns; name: one for each line",       \
       false },                                                                                     \
     { "no-headers", 0, NULL, "leave out the first line of a table or of CSV", false }
+
+/* The same for commands whose table is a page of several tables and sentences. */
+#define PAGE_TITLES_OPTION                                                                         \
+    { "no-headers", 0, NULL, "leave out the titles of tables and of CSV", false }
 /* clang-format on */
 
 /* Prints the answer on standard output in the form of --output; false: that is a table. */
@@ -47,6 +51,9 @@ void forms_wide_cells(bool is_wide, struct table *table, const json_t *row,
 
 /* Whether --output asks for wide tables. */
 bool forms_is_wide(const struct command_call *call);
+
+/* How --output and --no-headers want the tables of a page. */
+struct table_style forms_style(const struct command_call *call);
 
 /* Prints a table that begins with its titles, without them if --no-headers asks for that. */
 void forms_print_table(const struct command_call *call, const struct text *table);

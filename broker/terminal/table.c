@@ -93,12 +93,23 @@ static void print_cell(const struct table *table, size_t column, const char *tex
         text_add(out, "%-*s  ", width(table, column), text);
 }
 
-void table_print(const struct table *table, struct text *out)
+static void print_titles(const struct table *table, struct text *out)
 {
-    require(table->cells.count % table->columns == 0); /* whole rows */
     for (size_t column = 0; column < table->columns; column++)
         print_cell(table, column, title(table, column), out);
     text_add(out, "\n");
+}
+
+void table_print(const struct table *table, struct text *out)
+{
+    table_show(table, (struct table_style){ 0 }, out);
+}
+
+void table_show(const struct table *table, struct table_style style, struct text *out)
+{
+    require(table->cells.count % table->columns == 0); /* whole rows */
+    if (!style.is_bare)
+        print_titles(table, out);
     for (size_t i = 0; i < table->cells.count; i++) {
         print_cell(table, i % table->columns, table->cells.items[i], out);
         if (i % table->columns + 1 == table->columns)

@@ -7,6 +7,8 @@
 
 #include "base/text.h"
 
+#include <stdbool.h>
+
 struct table;
 
 /* Titles end with NULL; one that begins with '>' is a column of numbers. */
@@ -21,6 +23,14 @@ void table_insert(struct table *table, const char *title);
 void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void table_print(const struct table *table, struct text *out);
+
+/* What a person chose for the tables of a page. */
+struct table_style {
+    bool is_wide; /* with more columns or tables */
+    bool is_bare; /* without titles */
+};
+
+void table_show(const struct table *table, struct table_style style, struct text *out);
 
 static inline void owned_table(struct table **table)
 {

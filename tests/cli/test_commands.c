@@ -66,7 +66,7 @@ static const struct mistake mistakes[] = {
     { "status --wach", 64, "did you mean --watch?" },
     { "status -x", 64, "unknown option -x" },
     { "status -o xml", 64, "json" },
-    { "status -o csv", 64, "json" },
+    { "doctor -o name", 64, "csv" },
     { "cancel t-1", 64, "did you mean \"abort\"?" },
     { "drain", 64, "did you mean \"reclaim\"?" },
     { "help logs", 64, "did you mean \"events\"?" },

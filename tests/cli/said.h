@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * One command as a person gives it, in this process: its exit code and what it said.
+ * One command as a person gives it, in this process: its exit code and what it said.  What it says
+ * as JSON must fit its published schema.
  */
 #pragma once
 
@@ -9,6 +10,7 @@
 #include "base/input/json.h"
 #include "base/text.h"
 #include "broker/terminal/commands.h"
+#include "tests/cli/schema.h"
 #include "tests/support/unit.h"
 
 #include <fcntl.h>
@@ -68,6 +70,7 @@ static inline struct said say_words(const char *scratch, int count, char **words
     }
     said.out = take_output(out_path);
     said.err = take_output(err_path);
+    schema_fits_said(words, count, said.out);
     return said;
 }
 

@@ -137,6 +137,40 @@ static struct text *printed(const char *folder, const json_t *report)
     return take_output(path);
 }
 
+/* A part of the night: what the whole report has, without the hours that it takes. */
+static void the_report_fits_its_schema(void **state)
+{
+    static const int nodes[] = { 20, 10 };
+    static const char text[] = "workloads: {}\n";
+    struct error err = { 0 };
+    owned(demo_world) struct demo_world *world = demo_world_new(&demo_google, NULL, NULL, 1, &err);
+    struct rehearsal *rehearsal = NULL;
+    struct demo_play play = { .world = world, .edge_count = 1, .edges[0].window = "weekday-day" };
+    owned(schedule) struct schedule *schedule = schedule_parse(text, strlen(text), "schedule",
+                                                               &err);
+    struct schedule *schedules[DEMO_EDGES_MAX];
+    owned(json) json_t *report = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(schedules); i++)
+        schedules[i] = schedule;
+    if (!world || !schedule || demo_world_populate(world, nodes, "", 1, &err) < 0)
+        fail_msg("%s", err.text);
+    rehearsal = rehearsal_open(world->config_path, world->world_path, world->start, 1, &err);
+    if (!rehearsal ||
+        simulator_write_kubeconfigs(rehearsal->simulator, world->folder, "http://127.0.0.1:1",
+                                    &err) < 0 ||
+        rehearsal_start(rehearsal, &err) < 0)
+        fail_msg("%s", err.text);
+    rehearsal_run(rehearsal, HOUR_MS);
+    play.rehearsal = rehearsal;
+    play.schedules = schedules;
+    play.edges[0].begins = world->start;
+    report = demo_report_make(&play);
+    schema_fits_made("demo", report);
+    rehearsal_close(rehearsal);
+}
+
 static void the_report_shows_first_tokens_where_there_are_tokens(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -162,6 +196,7 @@ int main(void)
         cmocka_unit_test(two_queues_have_replicas_that_serve_many),
         cmocka_unit_test(the_world_reads_an_engine_as_the_broker_does),
         cmocka_unit_test(lengths_out_of_files_are_refused),
+        cmocka_unit_test(the_report_fits_its_schema),
         cmocka_unit_test(the_report_shows_first_tokens_where_there_are_tokens),
     };
 

@@ -64,6 +64,10 @@ static const char line[] =
     "init --offline --kubeconfig @/contexts.yaml --production prod-a --research "
     "research-a --time-zone Asia/Seoul --file @/first.yaml";
 
+static const char json_line[] =
+    "init --offline --kubeconfig @/contexts.yaml --production prod-a --research "
+    "research-a --time-zone Asia/Seoul --file @/second.yaml -o json";
+
 static void the_first_file_is_valid_and_moves_nothing(void **state)
 {
     (void)state;
@@ -73,6 +77,7 @@ static void the_first_file_is_valid_and_moves_nothing(void **state)
     owned(text) struct text *first = said_file(folder, "first.yaml");
     owned(said) struct said valid = expect_code(folder, 0, "validate @/first.yaml");
     owned(said) struct said again = expect_code(folder, 3, line);
+    owned(said) struct said as_json = expect_code(folder, 0, json_line);
     owned(text) struct text *kept = said_file(folder, "first.yaml");
 
     assert_non_null(strstr(made.out->chars, "2 clusters, 2 node groups; the names of 0 are known"));
@@ -85,6 +90,7 @@ static void the_first_file_is_valid_and_moves_nothing(void **state)
     assert_non_null(strstr(first->chars, "static_nodes: 1\n"));
     assert_non_null(strstr(again.err->chars, "is there already, and is never overwritten"));
     assert_string_equal(kept->chars, first->chars);
+    assert_non_null(strstr(as_json.out->chars, "\"provider_id\": \""));
 }
 
 #define INIT                                                                                       \

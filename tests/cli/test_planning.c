@@ -8,53 +8,24 @@
 #include "base/input/json.h"
 #include "base/text.h"
 #include "base/timestamp.h"
-#include "broker/terminal/commands.h"
-#include "tests/support/unit.h"
+#include "tests/cli/said.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { ARGUMENTS_MAX = 24, OUTPUT_MAX = 1 << 20 };
-
 static char folder[] = "/tmp/sluice-planning-XXXXXX";
 
-/* Lines are split at blanks; "@" stands for the folder. */
+/* What the command says on both of its outputs. */
 static int run(const char *line, struct text **ret_output)
 {
-    owned(text) struct text *words = text_new(4096);
-    char *arguments[ARGUMENTS_MAX + 1] = { (char *)(uintptr_t) "sluice" };
-    owned(chars) char *path = text_format("%s/output", folder);
-    int count = 1;
-    char *rest = NULL;
+    owned(said) struct said said = say(folder, folder, line);
+    struct text *output = text_new(TEXT_UNBOUNDED);
 
-    for (const char *at = line; *at; at++)
-        text_add(words, *at == '@' ? "%s" : "%.1s", *at == '@' ? folder : at);
-    for (char *word = strtok_r(words->chars, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-        assert_true(count < ARGUMENTS_MAX);
-        arguments[count++] = word;
-    }
-
-    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    int keeps[2] = { dup(1), dup(2) };
-
-    assert_true(fd >= 0);
-    fflush(NULL);
-    dup2(fd, 1);
-    dup2(fd, 2);
-
-    int code = command_main(&sluice_commands, sluice_common_options, count, arguments);
-
-    fflush(NULL);
-    dup2(keeps[0], 1);
-    dup2(keeps[1], 2);
-    close(keeps[0]);
-    close(keeps[1]);
-    close(fd);
-    *ret_output = file_read(path, OUTPUT_MAX, NULL);
-    return code;
+    text_add(output, "%s%s", said.out->chars, said.err->chars);
+    *ret_output = output;
+    return said.code;
 }
 
 static void put(const char *name, const char *content)

@@ -225,6 +225,7 @@ static void blocks_are_printed_with_what_they_rest_on(void **state)
 
         owned(json) json_t *root = profile_report_json(&report);
 
+        schema_fits_made("profile", root);
         assert_string_equal(json_text_or(root, "yaml", ""), yaml->chars);
         assert_true(json_is_null(json_object_get(root, "law")) ==
                     (!report.has_law || report.law.method == PROFILE_SAFE));

@@ -118,6 +118,20 @@ static void expect_schema(const char *name, const char *line)
     schema_fits(name, answer);
 }
 
+/* The other user may write no schema, so it is this one who looks at the answer. */
+static void expect_schema_as(uid_t uid, int code, const char *name, const char *line)
+{
+    owned(chars) char *as_json = text_format("%s --output json", line);
+    owned(text) struct text *said = NULL;
+    owned(json) json_t *answer = NULL;
+
+    assert_int_equal(run_as(uid, as_json, &said), code);
+    answer = json_parse(said->chars, said->length, line, &(struct error){ 0 });
+    if (!answer)
+        fail_msg("sluice %s: %s", line, said->chars);
+    schema_fits(name, answer);
+}
+
 static void two_users_reclaim_nodes(void **state)
 {
     char id[32];
@@ -133,6 +147,7 @@ static void two_users_reclaim_nodes(void **state)
               "It waits for a second person: a-");
     expect_as(ASKER, 3, "reclaim --to prod-a --nodes 2 --reason launch",
               "It waits for a second person already: a-");
+    expect_schema_as(ASKER, 3, "reclaim", "reclaim --to prod-a --nodes 2 --reason launch");
     expect_as(ASKER, 0, "status", "APPROVAL        a-");
     expect_as(ASKER, 2, "status --check", "waits for a second person until");
     expect_as(ASKER, 0, "approve", "reclaim  prod-a      2 ");
@@ -145,6 +160,7 @@ static void two_users_reclaim_nodes(void **state)
     expect_as(0, 3, approve, "approve under your own name");
     expect_as(OTHER, 0, approve, "is approved by daemon at 2");
     expect_as(OTHER, 0, approve, "was already approved by daemon at 2");
+    expect_schema_as(OTHER, 0, "approve", approve);
     expect_as(OTHER, 3, reject, "`sluice reclaim end` ends a reclaim");
     expect_as(ASKER, 0, "audit", "approved");
     expect_as(ASKER, 0, "reclaim list", "nobody");
@@ -166,6 +182,7 @@ static void two_users_apply_schedules(void **state)
     expect_schema("approve list", "approve -o json -c @/sluice.yaml");
     reject = text_format("approve %s --reject --reason late", id);
     expect_as(ASKER, 3, "apply", "Not applied");
+    expect_schema_as(ASKER, 3, "apply", "apply");
     expect_as(OTHER, 0, reject, "is rejected by daemon at 2");
     expect_as(ASKER, 3, "apply", "daemon rejected these schedules");
     write_schedules(6);

@@ -238,47 +238,6 @@ static void exit_codes_say_what_happened(void **state)
     expect(0, "apply", "Applied");
 }
 
-/* What programs read of commands whose table is a page. */
-static const struct {
-    int code;
-    const char *line;
-    const char *begins;
-    const char *says;
-    const char *lacks;
-} forms[] = {
-    { 0, "status -o csv", "cluster,role,nodes,", "\r\nresearch-a,research,", "[" },
-    { 0, "status -o csv --no-headers", "prod-a,production,", "\r\nresearch-a,", "cluster," },
-    { 0, "status -o name", "prod-a\nresearch-a\n", "", "cluster" },
-    { 0, "status -o wide --no-headers", "", "research-a-east  research-a  us-east5-a", "CLUSTER" },
-    { 2, "plan --exit-code -o csv", "node,from,to,", ",research-a-east,prod-a-east,", "Plan:" },
-    { 0, "plan -o csv --no-headers", "", ",research-a-east,prod-a-east,", "node," },
-    { 0, "plan -o name", "", "\n", "east," },
-    { 0, "plan --no-headers", "window ", "\nPlan: 2 nodes to move now", "WANTED" },
-    { 0, "windows -o csv", "window,days,from,to,within,", "\r\nnight,MTWTFSS,", "time zone" },
-    { 0, "windows -o csv --no-headers", "day,MTWTFSS,", "\r\nnight,", "days" },
-    { 0, "windows -o name", "day\nnight\n", "", "MTWTFSS" },
-    { 0, "windows --no-headers", "day  ", "\ntime zone    ", "WITHIN" },
-    { 0, "doctor -o csv", "part,name,verdict,", "\r\ncluster,prod-a,right,", "findings" },
-    { 0, "doctor --all --no-headers", "cluster ", " 0 wrong, ", "VERDICT" },
-    { 0, "audit -o csv", "seq,at,who,act,", ",host_released,", "ACT" },
-    { 0, "audit -o csv --no-headers", "", ",host_released,", "reason" },
-};
-
-static void pages_have_forms_for_programs(void **state)
-{
-    (void)state;
-    write_schedules(8);
-    for (size_t i = 0; i < COUNT_OF(forms); i++) {
-        owned(chars) char *line = text_format("%s -c @/sluice.yaml", forms[i].line);
-        owned(said) struct said said = expect_code(folder, forms[i].code, line);
-
-        if (!text_starts_with(said.out->chars, forms[i].begins) ||
-            !strstr(said.out->chars, forms[i].says) || strstr(said.out->chars, forms[i].lacks))
-            fail_msg("sluice %s:\n%s", forms[i].line, said.out->chars);
-    }
-    write_schedules(6);
-}
-
 /* Old schedules are said to be old before they are applied; those in force are the service's to
    tell. */
 static void a_plan_says_how_old_it_is(void **state)
@@ -651,7 +610,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_codes_say_what_happened),
-        cmocka_unit_test(pages_have_forms_for_programs),
         cmocka_unit_test(a_plan_says_how_old_it_is),
         cmocka_unit_test(the_status_answers_at_once),
         cmocka_unit_test(json_has_the_keys_that_it_always_had),

@@ -10,8 +10,8 @@
 
 static void compute(const char *folder, const char *out, int shard, int shards)
 {
-    owned(chars) char *line = text_format("allocate --shard %d/%d --out @/%s" WITH, shard, shards,
-                                          out);
+    owned(chars) char *line = text_format("allocate --shard %d/%d -o json --out @/%s" WITH, shard,
+                                          shards, out);
     planned_run(folder, line);
 }
 

@@ -580,7 +580,7 @@ static void what_is_wrong_is_found_and_mended(void **state)
 
         put_back(&scene, record, "{\"n\":1}", cases[i].is_ours);
         before = test_file_read(scene.path);
-        expect_found(&scene, 2, "check", record->id);
+        expect_found(&scene, 2, "check -o json", record->id);
         after = test_file_read(scene.path); /* a check changes nothing */
         assert_int_equal(before->length, after->length);
         assert_memory_equal(before->chars, after->chars, after->length);

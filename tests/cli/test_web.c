@@ -6,6 +6,7 @@
  */
 #include "broker/api/page.h"
 #include "tests/cli/door_scene.h"
+#include "tests/cli/schema.h"
 #include "tests/support/port.h"
 
 enum { PAGE_SIZE_MOST = 150 * 1000 };
@@ -22,6 +23,26 @@ static char *ask(struct scene *scene, const char *words)
                                           scene->config->socket, words);
 
     return run_beside(scene, line);
+}
+
+/* Answers that no command shows have schemas, too. */
+static void check_schema(const char *words, const char *said)
+{
+    static const char *const names[] = { "day", "whoami" };
+    struct error err = { 0 };
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        owned(chars) char *url = text_format("http://localhost/v1/%s", names[i]);
+        const char *body = strstr(said, "\r\n\r\n");
+        owned(json) json_t *answer = NULL;
+
+        if (!text_equal(url, words))
+            continue;
+        answer = body ? json_parse(body, strlen(body), url, &err) : NULL;
+        if (!answer)
+            fail_msg("%s: %s", url, said);
+        schema_fits(names[i], answer);
+    }
 }
 
 static int status_of(const char *answer)
@@ -99,6 +120,7 @@ static void a_browser_gets_the_page_and_only_from_here(void **state)
 
         if (status_of(said) != cases[i].status || !strstr(said, cases[i].says))
             fail_msg("curl %s: %s", cases[i].words, said);
+        check_schema(cases[i].words, said);
         assert_int_equal(json_array_size(after), json_array_size(before) + is_done);
     }
     scene_end(&scene);

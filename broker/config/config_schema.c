@@ -12,19 +12,6 @@
 
 #include <string.h>
 
-/* Their keys are read in windows/, which shares no table with us. */
-static const char windows_text[] =
-    "{\"windows\": {\"type\": \"object\", \"additionalProperties\": {\"type\": \"object\","
-    "   \"properties\": {\"days\": {}, \"from\": {}, \"to\": {}, \"within\": {\"type\": "
-    "\"string\"}},"
-    "   \"required\": [\"days\", \"from\", \"to\"], \"additionalProperties\": false}},"
-    " \"events\": {\"type\": \"object\", \"additionalProperties\": {\"type\": \"object\","
-    "   \"properties\": {\"from\": {}, \"to\": {}, \"multiplier\": {\"type\": \"number\","
-    "     \"maximum\": 1000}, \"queues\": {}},"
-    "   \"required\": [\"from\", \"to\", \"multiplier\"], \"additionalProperties\": false}},"
-    " \"holidays\": {\"type\": \"object\"},"
-    " \"accelerators\": {\"type\": \"object\", \"additionalProperties\": {\"type\": \"number\"}}}";
-
 /* What each type of setting looks like; numbers that are meant as texts need no quotes. */
 static const char *const types[] = {
     [SETTING_TEXT] = "{\"type\": [\"string\", \"number\", \"boolean\"]}",
@@ -36,7 +23,7 @@ static const char *const types[] = {
     [SETTING_DURATION] =
         "{\"type\": \"string\", \"pattern\": \"^([0-9]+(ms|m|h|d)|[0-9]+([.][0-9]+)?s)+$\"}",
     [SETTING_SECONDS] =
-        "{\"type\": \"string\", \"pattern\": \"^([0-9]+([.][0-9]+)?(us|ms|s|m|h))+$\"}",
+        "{\"type\": \"string\", \"pattern\": \"^([0-9]+([.][0-9]+)?(us|ms|s|m|h|d))+$\"}",
     [SETTING_NODE] = "{}",
 };
 
@@ -167,10 +154,19 @@ static void put(json_t *root, const char *title, json_t *schema)
     json_decref(schema);
 }
 
+/* A workload may have a headroom of its own; its keys are those of the top-level one. */
+static void share_headroom(json_t *root)
+{
+    json_t *own = json_at(root, "properties/workloads/additionalProperties/properties/headroom");
+    json_t *shared = json_at(root, "properties/headroom");
+
+    json_object_update_missing(own, shared);
+}
+
 json_t *config_schema(void)
 {
     json_t *root = NULL;
-    owned(json) json_t *others = parse(windows_text);
+    owned(json) json_t *others = config_schema_calendar();
     const char *key;
     json_t *value;
 
@@ -188,6 +184,7 @@ json_t *config_schema(void)
     }
     json_object_foreach(others, key, value)
         json_object_update(json_object_get(json_object_get(root, "properties"), key), value);
+    share_headroom(root);
     json_object_set_new(root, "$schema", json_text("http://json-schema.org/draft-07/schema#"));
     json_object_set_new(root, "title", json_text("sluice.yaml"));
     return root;

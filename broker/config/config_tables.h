@@ -102,6 +102,10 @@ int config_check(struct config *config, struct error *err) __attribute__((warn_u
 int config_read_accelerators(struct config *config, const struct yaml_node *section,
                              struct error *err) __attribute__((warn_unused_result));
 
+/* The schemas of `windows`, `events`, `holidays` and `accelerators`, by these names.
+   config_schema_calendar.c */
+json_t *config_schema_calendar(void) __attribute__((returns_nonnull, warn_unused_result));
+
 /* `access`: each entry is a role's.  config_access.c */
 int config_check_access(const struct config *config, struct error *err)
     __attribute__((warn_unused_result));

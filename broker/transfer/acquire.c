@@ -127,6 +127,16 @@ static void cancel(struct runner *runner, struct transfer *transfer)
                    fleet_pool(runner->fleet, transfer_goal(transfer))->began_ms);
 }
 
+/* Its removal may take minutes, in which a person may cure the reason. */
+static void tell_failed(struct transfer *transfer, const struct effect *create)
+{
+    bool has_reason = create && create->answered_ms > 0 && create->outcome != ERROR_NONE;
+
+    transfer_wait_for(transfer, "machine %s, which failed, to be gone%s%s",
+                      transfer_machine(transfer), has_reason ? ": " : "",
+                      has_reason ? create->text : "");
+}
+
 /* Removes the machine of a failed attempt; STEP_DONE when it is provably gone. */
 static enum verdict discard(struct runner *runner, struct transfer *transfer)
 {
@@ -137,7 +147,7 @@ static enum verdict discard(struct runner *runner, struct transfer *transfer)
     enum presence presence;
 
     require(transfer->is_discarding);
-    transfer_wait_for(transfer, "machine %s, which failed, to be gone", transfer_machine(transfer));
+    tell_failed(transfer, create);
     fleet_refresh(runner->fleet, goal);
 
     presence = find_machine(runner, transfer, changed_ms(transfer), NULL);

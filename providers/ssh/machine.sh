@@ -79,9 +79,17 @@ lock() {
 
 unlock() { exec 9>&-; }
 
+# report_unwritten FILE WHY: the shell's own sentence does not say that the disk is full.
+report_unwritten() {
+    free=$(df -Pk "$dir" | tail -n 1 | awk '{print $4}')
+    if [ "${free:-0}" -lt 64 ]; then
+        report folder "cannot write $1: its disk is full ($free KiB are free)"
+    fi
+    report folder "cannot write $1 ($free KiB are free): $2"
+}
+
 write_or_report() {
-    why=$( (write_marker) 2>&1) ||
-        report folder "cannot write $dir/marker ($(df -Pk "$dir" | tail -n 1 | awk '{print $4}') KiB are free): $why"
+    why=$( (write_marker) 2>&1) || report_unwritten "$dir/marker" "$why"
 }
 
 claim() {
@@ -104,8 +112,8 @@ claim() {
 
 # begin VERB: the steps go on without us, and get the secret through a pipe.
 begin() {
-    write_parameters >"$dir/parameters" || report folder "cannot write $dir/parameters"
-    printf '%s\n' "$tool" >"$dir/tool" || report folder "cannot write $dir/tool"
+    why=$( (write_parameters >"$dir/parameters") 2>&1) || report_unwritten "$dir/parameters" "$why"
+    why=$( (printf '%s\n' "$tool" >"$dir/tool") 2>&1) || report_unwritten "$dir/tool" "$why"
     unlock
     if [ -d /run/systemd/system ] && command -v systemd-run >/dev/null 2>&1; then
         printf '%s\n' "$secret" | setsid systemd-run --quiet --collect --pipe \

@@ -5,6 +5,7 @@
 # twice or out of order, and notes what it did in FOLDER/steps.  `kubeadm` also notes all processes'
 # arguments while it runs.
 #
+# FOLDER/state/fill, which names a folder: `kubeadm reset` fills the disk there.
 # FOLDER/state/die and .../die_after, which have a program's words: it kills the steps (its parent) before,
 # or after, it does this.
 #
@@ -52,6 +53,10 @@ reset)
     [ -e $folder/root/etc/kubernetes/pki ] || { echo "kubeadm: nothing to reset" >&2; exit 1; }
     ps -eo args >>"$folder/processes"
     sleep 0.2
+    if [ -e $folder/state/fill ]; then
+        cat /dev/zero >"\$(cat $folder/state/fill)/filler" 2>/dev/null
+        rm $folder/state/fill
+    fi
     echo "kubeadm reset" >>"$folder/steps"
     rm -rf "\$conf" $folder/root/etc/kubernetes/pki
     : >$folder/state/reset

@@ -224,8 +224,11 @@ k3s_join_start() {
     systemctl enable --now k3s-agent
 }
 
+# is_unit NAME: it runs, or would be started again.  A unit that crashes again and again is not active.
+is_unit() { systemctl is-enabled --quiet "$1" || systemctl is-active --quiet "$1"; }
+
 k3s_leave_stop() {
-    if systemctl is-active --quiet k3s-agent; then
+    if is_unit k3s-agent; then
         systemctl disable --now k3s-agent || return 1
     fi
     k3s-killall.sh
@@ -241,10 +244,16 @@ slurmd_join_options() {
         printf "SLURMD_OPTIONS='%s'\n" "$slurm_options" >"$root/etc/default/slurmd"
 }
 
-slurmd_join_start() { systemctl enable --now slurmd; }
+slurmd_join_start() {
+    if systemctl is-active --quiet slurmd; then return 0; fi
+    systemctl enable --now slurmd
+}
 
 slurmd_leave_stop() {
-    systemctl disable --now slurmd && rm -f "$root/etc/default/slurmd"
+    if is_unit slurmd; then
+        systemctl disable --now slurmd || return 1
+    fi
+    rm -f "$root/etc/default/slurmd"
 }
 
 # The operator's: docs/machines.md has the contract.

@@ -99,7 +99,7 @@ struct bench {
     struct door door;
     struct token_server *tokens;
     struct own_account account;
-    struct own_pool kubeadm, k3s, script;
+    struct own_pool kubeadm, k3s, slurmd, script;
     struct provider *provider;
     int calls;
     struct error err;
@@ -127,11 +127,13 @@ static struct own_pool pool_of(const struct bench *bench, const char *group, con
     return (struct own_pool){
         .group = group,
         .join = join,
-        .kubeconfig = text_equal(join, "script") ? NULL : bench->kubeconfig,
+        .kubeconfig = text_equal(join, "kubeadm") || text_equal(join, "k3s") ? bench->kubeconfig
+                                                                             : NULL,
         .labels = "sluice.dev/ephemeral=true",
         .kubeadm_api = "v1beta4",
         .cri_socket = "unix:///run/containerd/containerd.sock",
         .script = text_equal(join, "script") ? bench->mover : NULL,
+        .slurm_options = text_equal(join, "slurmd") ? "--conf-server slurm:6817 -Z" : NULL,
         .zone = "here",
     };
 }
@@ -183,6 +185,7 @@ static void bench_open(struct bench *bench)
     bench->kubeadm = pool_of(bench, "a", "kubeadm");
     bench->k3s = pool_of(bench, "b", "k3s");
     bench->script = pool_of(bench, "c", "script");
+    bench->slurmd = pool_of(bench, "d", "slurmd");
     open_provider(bench);
 }
 
@@ -334,7 +337,9 @@ static void expect_steps(struct bench *bench, const char *steps)
 #define KUBEADM_OUT "kubeadm reset\nrestart containerd\n"
 #define K3S_OUT "k3s stop\nk3s kill all\n"
 
-/* One way round: kubeadm, k3s, kubeadm.  Returns how many commands it took. */
+#define SLURMD_OUT "slurmd stop\n"
+
+/* One way round: kubeadm, k3s, slurmd, kubeadm.  Returns how many commands it took. */
 static int go_round(struct bench *bench)
 {
     int before = bench->door.number;
@@ -342,8 +347,11 @@ static int go_round(struct bench *bench)
     leave(bench, &bench->kubeadm);
     join(bench, &bench->k3s);
     leave(bench, &bench->k3s);
+    join(bench, &bench->slurmd);
+    leave(bench, &bench->slurmd);
     join(bench, &bench->kubeadm);
-    expect_steps(bench, KUBEADM_OUT "k3s start\n" K3S_OUT "kubeadm join\n");
+    expect_steps(bench,
+                 KUBEADM_OUT "k3s start\n" K3S_OUT "slurmd start\n" SLURMD_OUT "kubeadm join\n");
     return bench->door.number - before;
 }
 
@@ -419,8 +427,14 @@ static void each_connection_may_be_killed(void **state)
    so: the next run begins with that step, and does not do it twice. */
 static void steps_that_are_interrupted_are_resumed(void **state)
 {
-    static const char *const programs[] = { "kubeadm reset", "kubeadm join", "systemctl enable",
-                                            "systemctl disable" };
+    static const char *const programs[] = {
+        "kubeadm reset",
+        "kubeadm join",
+        "systemctl enable --now k3s-agent",
+        "systemctl disable --now k3s-agent",
+        "systemctl enable --now slurmd",
+        "systemctl disable --now slurmd",
+    };
     static const char *const whens[] = { "state/die", "state/die_after" };
     struct sweep_part part = sweep_part(3);
     struct bench bench;

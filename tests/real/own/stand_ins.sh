@@ -6,8 +6,8 @@
 # arguments while it runs.
 #
 # FOLDER/state/fill, which names a folder: `kubeadm reset` fills the disk there.
-# FOLDER/state/die and .../die_after, which have a program's words: it kills the steps (its parent) before,
-# or after, it does this.
+# FOLDER/state/die and .../die_after, which have a program's words: it kills the steps (all processes of its
+# session) before, or after, it does this.
 #
 #   write_stand_ins FOLDER    FOLDER/bin/* and FOLDER/root
 
@@ -17,16 +17,18 @@ write_stand_ins() {
     : >"$folder/steps"
     cat >"$folder/bin/die" <<END
 #!/bin/sh
-# die PARENT die|die_after WORDS
-grep -qxF "\$3" "$folder/state/\$2" 2>/dev/null || exit 0
-rm "$folder/state/\$2"
-kill -KILL "\$1"
+# die die|die_after WORDS
+grep -qxF "\$2" "$folder/state/\$1" 2>/dev/null || exit 0
+rm "$folder/state/\$1"
+for pid in \$(ps -o pid= --sid "\$(ps -o sid= -p \$\$ | tr -d ' ')"); do
+    [ "\$pid" = \$\$ ] || kill -KILL "\$pid" 2>/dev/null
+done
 exit 1
 END
     cat >"$folder/bin/kubeadm" <<END
 #!/bin/sh
-die \$PPID die "kubeadm \$1" || exit 1
-trap 'die \$PPID die_after "kubeadm '\$1'"' EXIT
+die die "kubeadm \$1" || exit 1
+trap 'die die_after "kubeadm '\$1'"' EXIT
 conf=$folder/root/etc/kubernetes/kubelet.conf
 case \$1 in
 join)
@@ -66,10 +68,11 @@ esac
 END
     cat >"$folder/bin/systemctl" <<END
 #!/bin/sh
-die \$PPID die "systemctl \$1" || exit 1
-trap 'die \$PPID die_after "systemctl '\$1'"' EXIT
+die die "systemctl \$*" || exit 1
+trap 'die die_after "systemctl '"\$*"'"' EXIT
 case "\$*" in
-"is-active --quiet k3s-agent") [ -e $folder/state/k3s ] ;;
+"is-active --quiet k3s-agent" | "is-enabled --quiet k3s-agent") [ -e $folder/state/k3s ] ;;
+"is-active --quiet slurmd" | "is-enabled --quiet slurmd") [ -e $folder/state/slurmd ] ;;
 "restart containerd")
     [ -e $folder/state/reset ] || { echo "systemctl: containerd is restarted before a reset" >&2; exit 1; }
     sleep 0.1
@@ -87,6 +90,17 @@ case "\$*" in
     [ -e $folder/state/k3s ] || { echo "systemctl: k3s-agent does not run" >&2; exit 1; }
     rm $folder/state/k3s
     echo "k3s stop" >>"$folder/steps"
+    ;;
+"enable --now slurmd")
+    grep -qxF "SLURMD_OPTIONS='--conf-server slurm:6817 -Z'" $folder/root/etc/default/slurmd || exit 1
+    [ ! -e $folder/state/slurmd ] || { echo "systemctl: slurmd runs" >&2; exit 1; }
+    : >$folder/state/slurmd
+    echo "slurmd start" >>"$folder/steps"
+    ;;
+"disable --now slurmd")
+    [ -e $folder/state/slurmd ] || { echo "systemctl: slurmd does not run" >&2; exit 1; }
+    rm $folder/state/slurmd
+    echo "slurmd stop" >>"$folder/steps"
     ;;
 *) echo "systemctl: \$*" >&2; exit 1 ;;
 esac

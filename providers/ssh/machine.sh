@@ -8,6 +8,8 @@
 #   join    begins or resumes the steps of joining, detached; secret: the token
 #   leave   begins or resumes the steps of leaving, detached
 #
+# Two more run on the machine alone: `work` does the steps in turn, and `step` one of them.
+#
 # The marker ($dir/marker) says what the machine is: state (parked, joining, in, leaving), group, key,
 # kind, step (the last finished one), failed (why the last run ended early).  Only a run that holds
 # $dir/lock changes it.  A secret is passed through pipes alone: the shell's own printf writes it.
@@ -130,7 +132,8 @@ begin() {
 
 # What the steps need, without the secret; quoted, because they are read as shell text.
 write_parameters() {
-    for name in server labels taints node_name ca_hash cri_socket kubeadm_api slurm_options script; do
+    for name in server labels taints node_name ca_hash cri_socket kubeadm_api slurm_options script \
+        step_limit; do
         eval "value=\${$name:-}"
         printf "%s='%s'\n" "$name" "$value"
     done
@@ -286,8 +289,38 @@ hide_secret() {
             esac
         done
         printf '%s\n' "$line"
-    done <"$dir/step.log" >"$dir/step.log.new"
-    mv -f "$dir/step.log.new" "$dir/step.log"
+    done <"$dir/step.log" >"$dir/step.log.new" && mv -f "$dir/step.log.new" "$dir/step.log" ||
+        : >"$dir/step.log" # on a full disk
+}
+
+# step FUNCTION DIR: a process of its own, so that `timeout` can end all that it has started.
+step() {
+    dir=$2
+    IFS= read -r secret
+    . "$dir/parameters"
+    read_marker
+    "$1"
+}
+
+uptime_s() { cut -d . -f 1 /proc/uptime; } # whatever the clock does
+
+# run_step VERB STEP: its output is in step.log.  timeout gives 124, or 137 after its SIGKILL.
+run_step() {
+    began=$(uptime_s)
+    printf '%s\n' "$secret" | timeout -k 10 "$step_limit" /bin/sh "$dir/tool" sluice step \
+        "${m_kind}_$1_$2" "$dir" >"$dir/step.log" 2>&1 9>&-
+    code=$?
+    hide_secret
+    why=''
+    case $code in
+    0) return 0 ;;
+    124 | 137)
+        if [ $(($(uptime_s) - began)) -ge "$step_limit" ]; then
+            why="it did not end within $step_limit s, and was ended: "
+        fi
+        ;;
+    esac
+    return 1
 }
 
 # work VERB DIR: what runs detached.
@@ -306,9 +339,8 @@ work() {
             if [ "$past" = "$step" ]; then past=''; fi
             continue
         fi
-        if ! "${m_kind}_$1_$step" >"$dir/step.log" 2>&1 9>&-; then
-            hide_secret
-            m_failed="$m_kind, $1, step $step: $(tail -c 300 "$dir/step.log" | tr -c '[:print:]' ' ')"
+        if ! run_step "$1" "$step"; then
+            m_failed="$m_kind, $1, step $step: $why$(tail -c 300 "$dir/step.log" | tr -c '[:print:]' ' ')"
             write_marker
             exit 1
         fi
@@ -327,5 +359,6 @@ main() {
     join) join ;;
     leave) leave ;;
     work) work "$3" "$4" ;;
+    step) step "$3" "$4" ;;
     esac
 }

@@ -20,6 +20,7 @@ struct own_account {
     struct ssh_access access;
     const char *folder;     /* on each machine */
     int64_t fence_after_ms; /* without an answer */
+    int64_t step_limit_ms;  /* of one step on a machine */
 };
 
 /* What it reads of `pools.NAME`; a struct pool_address. */

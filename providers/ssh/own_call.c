@@ -221,7 +221,10 @@ static void add_parameters(const struct own_call *call, const struct own_machine
                            struct text *input)
 {
     const struct own_pool *pool = &call->pool;
+    owned(chars) char *step_limit = text_format(
+        "%lld", (long long)(call->own->account->step_limit_ms / SECOND_MS));
 
+    add_variable(input, "step_limit", step_limit);
     add_variable(input, "node_name", machine->name);
     add_variable(input, "server", pool->server);
     add_variable(input, "labels", pool->labels);

@@ -145,6 +145,8 @@ static const struct setting account_settings[] = {
       30 * SECOND_MS, DAY_MS,
       "a drained machine that has not answered for this long is switched off, if it has "
       "`redfish`" },
+    { "step_limit", SETTING_DURATION, offsetof(struct own_account, step_limit_ms), "30m", MINUTE_MS,
+      DAY_MS, "a step of joining or leaving that takes longer is ended, and counts as failed" },
 };
 
 static const struct setting pool_settings[] = {

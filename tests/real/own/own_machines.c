@@ -181,6 +181,7 @@ static void bench_open(struct bench *bench)
                     .key = bench->key },
         .folder = bench->state,
         .fence_after_ms = 5 * MINUTE_MS,
+        .step_limit_ms = MINUTE_MS,
     };
     bench->kubeadm = pool_of(bench, "a", "kubeadm");
     bench->k3s = pool_of(bench, "b", "k3s");
@@ -480,6 +481,40 @@ static void a_step_that_fails_is_told_without_its_secret(void **state)
     bench_close(&bench);
 }
 
+/* `kubeadm join` waits for a child of its own: both are ended, and the machine can leave. */
+static void a_step_that_hangs_is_ended(void **state)
+{
+    struct bench bench;
+    const struct provider_order order = { .request_key = "00000bae" };
+
+    (void)state;
+    bench_open(&bench);
+    bench.account.step_limit_ms = 2 * SECOND_MS;
+    owned(chars) char *child = in(&bench, "child");
+    owned(chars) char *steps = in(&bench, "steps");
+
+    leave(&bench, &bench.kubeadm);
+    mem_free(test_folder_write(bench.folder, "state/hang", ""));
+    assert_int_equal(carry_out(&bench, &bench.kubeadm, order), ERROR_INVALID);
+    assert_string_equal(bench.err.text,
+                        "machine gpu-1: kubeadm, join, step join: it did not end within 2 s, and "
+                        "was ended: waiting for the kubelet ");
+
+    owned(text) struct text *pid = test_file_read(child);
+    owned(chars) char *words = text_format("/proc/%d/cmdline", atoi(pid->chars));
+    struct error err = { 0 };
+    owned(text) struct text *left = file_read(words, 4096, &err);
+
+    assert_true(!left || left->length == 0); /* it may not be reaped yet */
+    assert_int_equal(
+        carry_out(&bench, &bench.kubeadm, (struct provider_order){ .instance = "gpu-1" }),
+        ERROR_NONE);
+    list_until(&bench, &bench.kubeadm, INSTANCE_PARKED);
+    assert_int_equal(token_server_count(bench.tokens), 0);
+    test_file_write(steps, "", 0);
+    bench_close(&bench);
+}
+
 static void a_script_that_prints_garbage_has_not_joined(void **state)
 {
     static const char *const garbage[] = {
@@ -537,6 +572,7 @@ int main(void)
         cmocka_unit_test(each_connection_may_be_killed),
         cmocka_unit_test(steps_that_are_interrupted_are_resumed),
         cmocka_unit_test(a_step_that_fails_is_told_without_its_secret),
+        cmocka_unit_test(a_step_that_hangs_is_ended),
         cmocka_unit_test(a_script_that_prints_garbage_has_not_joined),
         cmocka_unit_test(a_real_kubeadm_takes_the_token),
     };

@@ -5,6 +5,7 @@
 # twice or out of order, and notes what it did in FOLDER/steps.  `kubeadm` also notes all processes'
 # arguments while it runs.
 #
+# FOLDER/state/hang and .../fail: `kubeadm join` does not end, or fails.  .../garbage: the script prints it.
 # FOLDER/state/fill, which names a folder: `kubeadm reset` fills the disk there.
 # FOLDER/state/die and .../die_after, which have a program's words: it kills the steps (all processes of its
 # session) before, or after, it does this.
@@ -43,12 +44,20 @@ join)
     sleep 0.3
     rm $folder/state/clean
     mkdir $folder/root/etc/kubernetes/pki
+    if [ -e "$folder/state/hang" ]; then
+        rm "$folder/state/hang"
+        echo "waiting for the kubelet"
+        sleep 600 &
+        echo \$! >"$folder/child"
+        wait
+    fi
     if [ -e "$folder/state/fail" ]; then
         rm "$folder/state/fail"
         echo "cannot use \$config" >&2
         exit 1
     fi
     echo "kubeadm join" >>"$folder/steps"
+    echo "joined with \$config"
     : >"\$conf"
     ;;
 reset)

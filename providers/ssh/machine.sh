@@ -265,10 +265,9 @@ run_script() {
         SLUICE_ORDER=$m_key SLUICE_SERVER=$server SLUICE_CA_HASH=$ca_hash SLUICE_LABELS=$labels \
         "$script" "$1" "$node_name" 2>"$dir/script.errors")
     code=$?
-    if [ $code -ne 0 ]; then
-        tail -c 300 "$dir/script.errors"
-        return $code
-    fi
+    if [ $code -ne 0 ]; then tail -c 300 "$dir/script.errors"; fi
+    rm -f "$dir/script.errors" # it may have the token
+    if [ $code -ne 0 ]; then return $code; fi
     case $(printf %s "$out" | tr -d '[:space:]') in
     '{"done":true}' | '{"done":true,'*'}' | '{'*',"done":true}' | '{'*',"done":true,'*'}') return 0 ;;
     esac

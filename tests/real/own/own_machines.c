@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "providers/common/provider.h"
 #include "providers/ssh/own.h"
+#include "tests/real/own/small_disk.h"
 #include "tests/real/own/token_server.h"
 #include "tests/support/folder.h"
 #include "tests/support/sweep.h"
@@ -127,8 +128,7 @@ static struct own_pool pool_of(const struct bench *bench, const char *group, con
     return (struct own_pool){
         .group = group,
         .join = join,
-        .kubeconfig = text_equal(join, "kubeadm") || text_equal(join, "k3s") ? bench->kubeconfig
-                                                                             : NULL,
+        .kubeconfig = text_equal(join, "slurmd") ? NULL : bench->kubeconfig,
         .labels = "sluice.dev/ephemeral=true",
         .kubeadm_api = "v1beta4",
         .cri_socket = "unix:///run/containerd/containerd.sock",
@@ -359,9 +359,10 @@ static int go_round(struct bench *bench)
 /* Each secret half of a token: in no process, and in no file that the machine keeps. */
 static void expect_no_secret(struct bench *bench)
 {
-    static const char *const files[] = { "processes",        "marker/marker", "marker/parameters",
-                                         "marker/tool",      "marker/log",    "marker/step.log",
-                                         "marker/marker.new" };
+    static const char *const files[] = {
+        "processes",  "marker/marker",   "marker/parameters",    "marker/tool",
+        "marker/log", "marker/step.log", "marker/script.errors", "marker/marker.new"
+    };
 
     for (size_t i = 0; i < COUNT_OF(files); i++) {
         owned(text) struct text *text = read_file(bench, files[i]);
@@ -388,6 +389,48 @@ static void a_machine_goes_round(void **state)
     owned(text) struct text *config = read_file(&bench, "config");
 
     assert_non_null(strstr(config->chars, "value: \"ssh://gpu-1\""));
+    bench_close(&bench);
+}
+
+/* Its state is on another disk now. */
+static void use_folder(struct bench *bench, const char *folder, const char *marker)
+{
+    bench->account.folder = folder;
+    mem_free(test_folder_write(folder, "marker", marker));
+    provider_close(bench->provider);
+    open_provider(bench);
+}
+
+/* Nothing is claimed on a full disk; with space the same order goes on. */
+static void a_full_disk_is_named_by_a_join(void **state)
+{
+    const struct provider_order order = { .request_key = "00000bad" };
+    const char *disk = getenv("SMALL_DISK");
+    struct bench bench;
+
+    (void)state;
+    if (!disk)
+        skip();
+    bench_open(&bench);
+    leave(&bench, &bench.kubeadm);
+
+    owned(text) struct text *parked = read_file(&bench, "marker/marker");
+    owned(chars) char *path = text_format("%s/marker", disk);
+    owned(chars) char *words = text_format(
+        "machine gpu-1: cannot write %s: its disk is full (0 KiB are free)", path);
+
+    use_folder(&bench, disk, parked->chars);
+    small_disk_fill(disk);
+    assert_int_equal(carry_out(&bench, &bench.kubeadm, order), ERROR_DENIED);
+    assert_string_equal(bench.err.text, words);
+    small_disk_make_space(disk);
+    assert_int_equal(carry_out(&bench, &bench.kubeadm, order), ERROR_NONE);
+    list_until(&bench, &bench.kubeadm, INSTANCE_RUNNING);
+    expect_steps(&bench, KUBEADM_OUT "kubeadm join\n");
+
+    owned(text) struct text *joined = test_file_read(path);
+
+    use_folder(&bench, bench.state, joined->chars);
     bench_close(&bench);
 }
 
@@ -540,6 +583,7 @@ static void a_script_that_prints_garbage_has_not_joined(void **state)
         assert_int_equal(carry_out(&bench, &bench.script, order), ERROR_INVALID);
         assert_non_null(strstr(bench.err.text, "printed no JSON object"));
         assert_non_null(strstr(bench.err.text, garbage[i]));
+        expect_no_secret(&bench);
         leave(&bench, &bench.script);
     }
     test_file_write(steps, "", 0);
@@ -569,6 +613,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_machine_goes_round),
+        cmocka_unit_test(a_full_disk_is_named_by_a_join),
         cmocka_unit_test(each_connection_may_be_killed),
         cmocka_unit_test(steps_that_are_interrupted_are_resumed),
         cmocka_unit_test(a_step_that_fails_is_told_without_its_secret),

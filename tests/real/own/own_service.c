@@ -11,16 +11,14 @@
 #include "base/log.h"
 #include "tests/real/mortal_service.h"
 #include "tests/real/own/secret_search.h"
+#include "tests/real/own/small_disk.h"
 #include "tests/real/own/token_server.h"
 #include "tests/support/folder.h"
 #include "tests/support/unit.h"
 #include "tools/simulator/model/cloud.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { LOOK_MS = 20, MOVE_MS = 5 * MINUTE_MS }; /* a longer move hangs */
 
@@ -369,26 +367,6 @@ static void no_secret_is_left_anywhere(void **state)
     play_close(&play);
 }
 
-static void fill(const struct play *play)
-{
-    owned(chars) char *path = path_of(play->marker, "filler");
-    char bytes[4096] = { 1 };
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-
-    assert_return_code(fd, errno);
-    while (write(fd, bytes, sizeof bytes) > 0)
-        ;
-    assert_int_equal(errno, ENOSPC);
-    close(fd);
-}
-
-static void make_space(const struct play *play)
-{
-    owned(chars) char *path = path_of(play->marker, "filler");
-
-    assert_return_code(unlink(path), errno);
-}
-
 /* The transfer waits, and says which machine has no space. */
 static void expect_full(struct play *play, const char *when)
 {
@@ -442,20 +420,20 @@ static void a_full_disk_is_waited_out(void **state)
     if (!disk)
         skip();
     play_open(&play, disk);
-    fill(&play);
+    small_disk_fill(play.marker);
     order(&play, 1);
     expect_full(&play, "before leaving");
     assert_true(has_file(play.sshd, "root/etc/kubernetes/kubelet.conf"));
     mem_free(test_folder_write(play.sshd, "state/fill", disk));
-    make_space(&play);
+    small_disk_make_space(play.marker);
     await(&play, is_reset, "reset");
     expect_full(&play, "after a step");
-    make_space(&play);
+    small_disk_make_space(play.marker);
     if (getenv("SLUICE_SWEEP")) {
         await(&play, is_parked, "parked");
-        fill(&play);
+        small_disk_fill(play.marker);
         expect_full(&play, "before joining");
-        make_space(&play);
+        small_disk_make_space(play.marker);
     }
     expect_moved(&play, 1);
     play_close(&play);

@@ -122,6 +122,7 @@ END
     cat >"$folder/bin/moved" <<END
 #!/bin/sh
 IFS= read -r token
+echo "using \$token" >&2
 echo "script \$1 \$SLUICE_GROUP" >>"$folder/steps"
 [ ! -e $folder/state/garbage ] || { cat $folder/state/garbage; rm $folder/state/garbage; exit 0; }
 echo '{"done": true}'

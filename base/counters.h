@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Counters of one name by their labels: how often something happened, or how long it took, in
- * buckets.  They begin at 0 with the process; who reads them knows that a lower value is a new
- * beginning (https://prometheus.io/docs/concepts/metric_types/).
+ * buckets.  They are not stored: a lower value is a new beginning
+ * (https://prometheus.io/docs/concepts/metric_types/).
  */
 #pragma once
 

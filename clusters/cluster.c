@@ -31,12 +31,15 @@ static void on_news(void *context)
     cluster->news(cluster->news_context);
 }
 
+enum { SILENT_MS = 90 * SECOND_MS };
+
 void cluster_init(struct cluster *cluster, const struct cluster_kind *kind, struct world *world,
                   const struct cluster_settings *settings)
 {
     cluster->kind = kind;
     cluster->world = world;
     cluster->name = mem_copy_chars(settings->name);
+    cluster->silent_ms = SILENT_MS;
     snapshot_init(&cluster->snapshot);
     cluster->snapshot.accelerators = settings->accelerators;
     cluster->news_timer = timer_new(world->loop, on_news, cluster);
@@ -128,4 +131,9 @@ bool cluster_inspect(struct cluster *cluster, const struct cluster_needs *needs,
         return false;
     cluster->kind->inspect(cluster, needs, inspector);
     return true;
+}
+
+int64_t cluster_silent_ms(const struct cluster *cluster)
+{
+    return cluster->silent_ms;
 }

@@ -105,6 +105,10 @@ int64_t cluster_held(const struct cluster *cluster);
 /* The last failure of list or watch, "" when all is well; and how many failed in a row. */
 const char *cluster_trouble(const struct cluster *cluster);
 
+/* After how long without a word from it something is wrong, though nothing has failed yet.  An API
+   server sends a bookmark about every minute; Slurm is asked in rounds. */
+int64_t cluster_silent_ms(const struct cluster *cluster);
+
 /* Whether nodes and pods were read without trouble the last time.  A cluster in which only budgets
    or devices may not be listed counts as read. */
 bool cluster_is_heard(const struct cluster *cluster);

@@ -13,6 +13,7 @@ struct cluster {
     struct world *world;
     char *name;
     struct snapshot snapshot;
+    int64_t silent_ms;        /* cluster_silent_ms() */
     struct timer *news_timer; /* many changes of one turn are one piece of news */
     cluster_news_fn news;
     void *news_context;

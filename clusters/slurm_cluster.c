@@ -21,6 +21,7 @@ enum {
     PARTITIONS_MS = MINUTE_MS, /* between two lists of the partitions */
     HURRY_MS = SECOND_MS,      /* between two rounds, however urgent */
     RETRY_MOST_MS = MINUTE_MS,
+    SLOW_ROUNDS_MS = 30 * SECOND_MS, /* of two that may lie between a fact and the next one */
     TROUBLE_SIZE = 512,
 };
 
@@ -291,6 +292,8 @@ static struct cluster *open_slurm(struct world *world, const struct cluster_sett
 
     slurm->own = copy_settings(settings->own);
     cluster_init(&slurm->base, &cluster_slurm, world, settings);
+    if (slurm->base.silent_ms < 2 * slurm->own.poll_ms + SLOW_ROUNDS_MS)
+        slurm->base.silent_ms = 2 * slurm->own.poll_ms + SLOW_ROUNDS_MS;
     slurm->client = slurm_client_new(world, slurm->base.name, &slurm->own.access, err);
     slurm->timer = timer_new(world->loop, begin_round, slurm);
     if (!slurm->client) {

@@ -17,9 +17,9 @@
 
 #include <string.h>
 
-/* TOTAL: a counter whose name without "_total" is a gauge's.  OpenMetrics has no such counters: it
-   calls that one unknown. */
-enum kind { GAUGE, COUNTER, SUMMARY, HISTOGRAM, TOTAL };
+/* COUNTER_TOO: its name without "_total" is a gauge's.  OpenMetrics has no counter beside a gauge
+   of the same name: there it is unknown. */
+enum kind { GAUGE, COUNTER, SUMMARY, HISTOGRAM, COUNTER_TOO };
 
 static const char *const kind_names[] = { "gauge", "counter", "summary", "histogram", "counter" };
 
@@ -60,9 +60,9 @@ static const struct family {
     { "step_time_seconds", SUMMARY, "lead_steps", "key,step,quantile:0.5", "p50_s", "Learned time of one step of a transfer, by lead key" },
     { "step_time_seconds", SUMMARY, "lead_steps", "key,step,quantile:0.95", "p95_s", "" },
 
-    { "move_step_duration_seconds", HISTOGRAM, "numbers/counts/steps", "provider,machine,step", "", "How long steps of transfers took that went on, since the service started" },
+    { "move_step_duration_seconds", HISTOGRAM, "numbers/counts/steps", "provider,machine,step", "", "How long steps of transfers took that went on, since the start or the last reload" },
     { "last_apply_timestamp_seconds", GAUGE, "numbers", "", "applied", "When schedules came into force last" },
-    { "apply_success", GAUGE, "numbers", "", "apply_success", "1: the last apply since the service started was accepted; 0: it was refused" },
+    { "apply_success", GAUGE, "numbers", "", "apply_success", "1: the last apply since the start or reload came into force; 0: it was refused" },
     { "forecast_need_gpus", GAUGE, "numbers/forecast/windows", "window,bound:lower", "need/gpus/lower", "GPUs that a window needs by the forecast in force: more than the lower bound on most days, less than the upper one" },
     { "forecast_need_gpus", GAUGE, "numbers/forecast/windows", "window,bound:point", "need/gpus/point", "" },
     { "forecast_need_gpus", GAUGE, "numbers/forecast/windows", "window,bound:upper", "need/gpus/bound", "" },
@@ -71,7 +71,7 @@ static const struct family {
     { "forecast_coverage_promised_ratio", GAUGE, "numbers/forecast/scores", "queue", "score/coverage_promised", "Days on which the bound is meant to hold" },
     { "telemetry_age_seconds", GAUGE, "numbers/sources", "kind,source", "age_s", "Age of what is known of a cluster (its watch) or a pool (its cloud's list)" },
     { "orphans", GAUGE, "numbers/orphans", "provider,cluster,kind", "count", "Machines that run, that no Node shows, and that no transfer takes or brings" },
-    { "drift", GAUGE, "numbers/drift", "cluster,kind", "count", "Replicas and quotas that another writer sets, or that cannot be set" },
+    { "drift", GAUGE, "numbers/drift", "cluster,kind", "count", "Replicas and quotas that another writer has set back, and that are left alone" },
 
     { "nodes", GAUGE, "pools", "cluster,machine,zone,pool,role:static", "static_nodes", "Nodes of a pool; static ones never move" },
     { "nodes", GAUGE, "pools", "cluster,machine,zone,pool,role:ephemeral", "ephemeral_nodes", "" },
@@ -93,11 +93,11 @@ static const struct family {
     { "queue_wait_target_seconds", GAUGE, "ledger/queue_targets", "queue,percentile", "wait_target_s", "Wait target of a queue, which that percentile of its requests should meet" },
 
     { "moves", GAUGE, "transfers", "from,to,step", "", "Transfers under way" },
-    { "moves_total", TOTAL, "numbers/counts/moves", "from,to,result", "count", "Transfers that ended since the service started: done, undone or returned" },
+    { "moves_total", COUNTER_TOO, "numbers/counts/moves", "from,to,result", "count", "Transfers that ended since the start or the last reload: done, undone or returned" },
     { "moves_stuck", GAUGE, "steps", "", "needs_operator", "Transfers under way that need a person" },
     { "notice_violations", COUNTER, "", "", "notice_violations", "Pods that had to leave with less notice than was promised" },
-    { "notice_seconds", HISTOGRAM, "numbers/counts/notices", "reason", "", "How long before they were asked to leave pods of research had their node's departure on it, since the service started" },
-    { "evicted_jobs", COUNTER, "numbers/counts/evictions", "cluster,reason", "count", "Jobs, and pods without one, that were asked to leave since the service started: planned, or for an emergency" },
+    { "notice_seconds", HISTOGRAM, "numbers/counts/notices", "reason", "", "How long before they were asked to leave pods of research had their node's departure on it, since the start or the last reload" },
+    { "evicted_jobs", COUNTER, "numbers/counts/evictions", "cluster,reason", "count", "Jobs, and pods without one, that were asked to leave since the start or the last reload: planned, or for an emergency" },
     { "emergency_evictions", COUNTER, "", "", "emergency_evictions", "Pods that left for an emergency, without notice" },
 
     { "replicas", GAUGE, "workloads", "workload,cluster", "replicas", "Replicas of a workload's Deployment" },
@@ -225,21 +225,57 @@ static void print_head(struct text *out, const struct family *family, enum metri
 
     text_add(out, "# HELP sluice_%s%s %s\n", family->name, suffix, family->help);
     text_add(out, "# TYPE sluice_%s%s %s\n", family->name, suffix,
-             family->kind == TOTAL && form == METRICS_OPEN ? "unknown" : kind_names[family->kind]);
+             family->kind == COUNTER_TOO && form == METRICS_OPEN ? "unknown"
+                                                                 : kind_names[family->kind]);
+}
+
+static void print_sample(struct text *out, const struct family *family, const struct sample *sample)
+{
+    bool has_labels = sample->labels[0] != '\0';
+
+    text_add(out, "sluice_%s%s%s%s%s %.15g\n", family->name,
+             family->kind == COUNTER ? "_total" : "", has_labels ? "{" : "", sample->labels,
+             has_labels ? "}" : "", sample->value);
+}
+
+/* The length of a summary's labels without the quantile, which is the last one. */
+static size_t length_of_rest(const struct sample *sample)
+{
+    const char *quantile = strstr(sample->labels, "quantile=\"");
+
+    return quantile ? (size_t)(quantile - sample->labels) : strlen(sample->labels);
+}
+
+/* OpenMetrics wants the quantiles of one summary together. */
+static void print_summaries(struct text *out, const struct family *family,
+                            const struct samples *samples)
+{
+    for (size_t i = 0; i < samples->list.count; i++) {
+        const struct sample *first = &samples->list.items[i];
+        size_t length = length_of_rest(first);
+        bool is_printed = false;
+
+        for (size_t k = 0; k < samples->list.count; k++) {
+            const struct sample *other = &samples->list.items[k];
+
+            if (length_of_rest(other) != length ||
+                strncmp(other->labels, first->labels, length) != 0)
+                continue;
+            if (k < i)
+                is_printed = true;
+            if (!is_printed)
+                print_sample(out, family, other);
+        }
+    }
 }
 
 static void print_samples(struct text *out, const struct family *family,
                           const struct samples *samples)
 {
-    const char *suffix = family->kind == COUNTER ? "_total" : "";
-
-    for (size_t i = 0; i < samples->list.count; i++) {
-        const struct sample *sample = &samples->list.items[i];
-        bool has_labels = sample->labels[0] != '\0';
-
-        text_add(out, "sluice_%s%s%s%s%s %.15g\n", family->name, suffix, has_labels ? "{" : "",
-                 sample->labels, has_labels ? "}" : "", sample->value);
-    }
+    if (family->kind == SUMMARY)
+        return print_summaries(out, family, samples);
+    for (size_t i = 0; i < samples->list.count; i++)
+        print_sample(out, family, &samples->list.items[i]);
 }
 
 /* A row of counters_describe(): its buckets, the last one for all, their sum and their count. */

@@ -83,25 +83,28 @@ static json_t *flat_of(const json_t *answer)
     json_array_foreach(json_object_get(answer, "events"), i, event) {
         json_t *flat = json_deep_copy(event);
         owned(json) json_t *row = event_row(event);
+        const json_t *reclaim = json_object_get(event, "reclaim");
 
         json_object_update_missing(flat, row);
+        json_object_update_missing(flat, (json_t *)(uintptr_t)reclaim);
         json_array_append_new(events, flat);
     }
     return json_make("{so}", "events", events);
 }
 
-static void draw_wide(const json_t *answer, struct text *out)
+static void draw_wide(const json_t *answer, bool is_open, struct text *out)
 {
     const json_t *event;
     size_t i;
 
+    (void)is_open; /* each is by itself anyway */
     json_array_foreach(json_object_get(answer, "events"), i, event)
         add_event(event, out);
 }
 
 static void draw(const json_t *answer, bool is_open, struct text *out)
 {
-    event_rows_print(json_object_get(answer, "events"), is_open, out);
+    event_rows_print(json_object_get(answer, "events"), is_open ? EVENTS_OPEN : EVENTS_SCREEN, out);
 }
 
 static char *path_of(const struct command_call *call, const char *filters, int64_t count)
@@ -181,22 +184,29 @@ int cmd_events(struct command_call *call)
     owned(json) json_t *answer = NULL, *flat = NULL;
 
     if (question.config && call_flag(call, "watch"))
-        return watch_run(call, question.config, &(struct watched){ question.path, draw, true });
+        return watch_run(
+            call, question.config,
+            &(struct watched){ question.path, forms_is_wide(call) ? draw_wide : draw, true });
     answer = ask(call, &question, &code);
     if (!answer)
         return code;
     flat = flat_of(answer);
     if (forms_is_wide(call)) {
-        draw_wide(answer, out);
+        draw_wide(answer, false, out);
         output_print(call, out->chars);
     } else if (!forms_print(call,
                             text_equal(call_text_or(call, "output", ""), "csv") ? flat : answer,
                             &rows)) {
-        draw(answer, false, out);
+        event_rows_print(json_object_get(answer, "events"), EVENTS_TABLE, out);
         forms_print_table(call, out);
     }
     print_cut(answer);
     return EXIT_DONE;
+}
+
+static const char *text_of(const json_t *row, const char *member)
+{
+    return json_text_or(row, member, "")[0] ? json_text_or(row, member, "") : "-";
 }
 
 /* A row of the audit: {seq, at, who, act, on, reason}. */
@@ -205,9 +215,9 @@ static json_t *act_of(const json_t *event)
     owned(json) json_t *row = event_row(event);
 
     return json_make("{sI ss ss ss ss ss}", "seq", (json_int_t)json_int_or(event, "seq", 0), "at",
-                     json_text_or(event, "at", "-"), "who", json_text_or(row, "by", "-"), "act",
-                     json_text_or(event, "event", "-"), "on", json_text_or(row, "about", "-"),
-                     "reason", json_text_or(row, "reason", "-"));
+                     json_text_or(event, "at", "-"), "who", text_of(row, "by"), "act",
+                     json_text_or(event, "event", "-"), "on", text_of(row, "about"), "reason",
+                     text_of(row, "reason"));
 }
 
 static json_t *acts_of(const json_t *answer)

@@ -11,8 +11,10 @@
 #include "base/timestamp.h"
 #include "broker/terminal/prose.h"
 #include "broker/terminal/table.h"
+#include "broker/terminal/times.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Where events have the answer to a question: the first member that is there. */
 static const char *const by_members[] = { "ended_by", "by", "approved_by", "asked_by", NULL };
@@ -39,7 +41,13 @@ static const char *first_of(const json_t *event, const char *const *members)
     for (; *members; members++)
         if (json_text_or(event, *members, "")[0] != '\0')
             return json_text_or(event, *members, "");
-    return "-";
+    return "";
+}
+
+static char *nodes_to(int64_t nodes, const char *verb, const char *what)
+{
+    return text_format("%" PRId64 " node%s %s%s%s", nodes, nodes == 1 ? "" : "s", verb,
+                       what[0] ? " " : "", what);
 }
 
 /* "gpu-17 to prod-a-east"; "8 nodes to prod-a-east". */
@@ -53,15 +61,15 @@ static char *about_of(const json_t *event)
         return text_format("%s to %s", json_text_or(event, "node", "-"),
                            json_text_or(event, "to", "-"));
     if (pool[0] != '\0')
-        return text_format("%" PRId64 " nodes to %s", json_int_or(event, "reclaim/nodes", 0), pool);
+        return nodes_to(json_int_or(event, "reclaim/nodes", 0), "to", pool);
     if (json_is_integer(json_object_get(event, "to")))
         return text_format("%s of %s: %" PRId64 " to %" PRId64, first, cluster,
                            json_int_or(event, "from", 0), json_int_or(event, "to", 0));
     if (json_is_integer(json_object_get(event, "changed_nodes")))
-        return text_format("%" PRId64 " nodes change", json_int_or(event, "changed_nodes", 0));
-    return json_is_object(json_object_get(event, "freeze")) && first[0] == '-'
+        return nodes_to(json_int_or(event, "changed_nodes", 0), "change", "");
+    return json_is_object(json_object_get(event, "freeze")) && first[0] == '\0'
                ? mem_copy_chars("all clusters")
-               : mem_copy_chars(first);
+               : mem_copy_chars(first[0] ? first : "-");
 }
 
 json_t *event_row(const json_t *event)
@@ -73,18 +81,29 @@ json_t *event_row(const json_t *event)
                      first_of(event, by_members), "reason", first_of(event, reason_members));
 }
 
-/* Events that are one row: the first of them, and how many there are. */
+/* Events that are one row: the first of them, how many there are, and of how many nodes. */
 struct event_group {
     json_t *row;
     const char *at; /* borrowed */
     int64_t ms;
     int64_t count;
+    struct map *nodes;
 };
 
 struct event_groups {
     ARRAY(struct event_group) list;
     struct map *latest; /* what they have in common -> place in the list + 1, as uintptr_t */
 };
+
+static void groups_clear(struct event_groups *groups)
+{
+    for (size_t i = 0; i < groups->list.count; i++) {
+        json_decref(groups->list.items[i].row);
+        map_free(groups->list.items[i].nodes);
+    }
+    array_clear(&groups->list);
+    map_free(groups->latest);
+}
 
 static int64_t time_of(const json_t *event)
 {
@@ -94,71 +113,113 @@ static int64_t time_of(const json_t *event)
     return wall_parse(json_text_or(event, "at", ""), false, &wall, &ignored) == 0 ? wall.ms : 0;
 }
 
-static char *common_of(const json_t *row)
+/* Only steps of transfers are ever one row: what people did stays as they did it.  NULL: it is
+ * none.
+ */
+static char *common_of(const json_t *event)
 {
-    owned(chars) char *about = prose_pattern(json_text_or(row, "about", ""));
-    owned(chars) char *reason = prose_pattern(json_text_or(row, "reason", ""));
+    owned(chars) char *reason = prose_pattern(first_of(event, reason_members));
 
-    return text_format("%s\n%s\n%s\n%s\n%s", json_text_or(row, "event", ""),
-                       json_text_or(row, "step", ""), about, json_text_or(row, "by", ""), reason);
+    if (!json_is_string(json_object_get(event, "to")) || !json_object_get(event, "transfer"))
+        return NULL;
+    return text_format("%s\n%s\n%s\n%s\n%s", json_text_or(event, "event", ""),
+                       json_text_or(event, "step", ""), json_text_or(event, "from", ""),
+                       json_text_or(event, "to", ""), reason);
 }
 
 static void group(struct event_groups *groups, const json_t *event, bool is_whole)
 {
-    json_t *row = event_row(event);
-    owned(chars) char *common = common_of(row);
-    uintptr_t at = is_whole ? 0 : (uintptr_t)map_get(groups->latest, common);
+    owned(chars) char *common = is_whole ? NULL : common_of(event);
+    uintptr_t at = common ? (uintptr_t)map_get(groups->latest, common) : 0;
     int64_t ms = time_of(event);
     struct event_group *mine = at > 0 ? &groups->list.items[at - 1] : NULL;
 
-    if (mine && ms - mine->ms <= MINUTE_MS) {
-        mine->count++;
-        json_decref(row);
-        return;
+    if (!mine || ms - mine->ms > MINUTE_MS) {
+        mine = array_add(&groups->list);
+        *mine = (struct event_group){ event_row(event), json_text_or(event, "at", "-"), ms, 0,
+                                      map_new(NULL) };
+        if (common)
+            map_set(groups->latest, common, (void *)(uintptr_t)groups->list.count);
     }
-    mine = array_add(&groups->list);
-    *mine = (struct event_group){ row, json_text_or(event, "at", "-"), ms, 1 };
-    map_set(groups->latest, common, (void *)(uintptr_t)groups->list.count);
+    mine->count++;
+    map_set(mine->nodes, json_text_or(event, "node", ""), mine->nodes);
 }
 
-static void print_group(struct table *table, const struct event_group *mine)
+/* "step drain" */
+static char *event_of(const struct event_group *mine)
 {
     const char *event = json_text_or(mine->row, "event", "-");
-    const char *about = json_text_or(mine->row, "about", "-");
-    const char *by = json_text_or(mine->row, "by", "-");
-    const char *reason = json_text_or(mine->row, "reason", "-");
 
-    table_cell(table, "%s", mine->at);
-    if (text_equal(event, "step"))
-        table_cell(table, "step %s", json_text_or(mine->row, "step", "-"));
-    else
-        table_cell(table, "%s", event);
-    table_cell(table, "%" PRId64, mine->count);
-    if (mine->count > 1)
-        table_cell(table, "%s, and %" PRId64 " more", about, mine->count - 1);
-    else
-        table_cell(table, "%s", about);
-    if (text_equal(by, "-") || text_equal(reason, "-"))
-        table_cell(table, "%s", text_equal(by, "-") ? reason : by);
-    else
-        table_cell(table, "%s: %s", by, reason);
+    return text_equal(event, "step") ? text_format("step %s", json_text_or(mine->row, "step", "-"))
+                                     : mem_copy_chars(event);
 }
 
-void event_rows_print(const json_t *events, bool is_whole, struct text *out)
+static char *about_all(const struct event_group *mine)
+{
+    const char *about = json_text_or(mine->row, "about", "-");
+    size_t nodes = map_count(mine->nodes);
+
+    return nodes > 1 ? text_format("%s, and %zu more", about, nodes - 1) : mem_copy_chars(about);
+}
+
+/* "ann: upgrade"; "" where there is neither a person nor a reason. */
+static char *reason_of(const struct event_group *mine)
+{
+    const char *by = json_text_or(mine->row, "by", "");
+    const char *reason = json_text_or(mine->row, "reason", "");
+
+    return text_format("%s%s%s", by, by[0] && reason[0] ? ": " : "", reason);
+}
+
+static void print_table(const struct event_groups *groups, struct text *out)
 {
     static const char *const titles[] = { "AT", "EVENT", ">COUNT", "ABOUT", "REASON", NULL };
     owned(table) struct table *table = table_new(titles);
+
+    for (size_t i = 0; i < groups->list.count; i++) {
+        const struct event_group *mine = &groups->list.items[i];
+        owned(chars) char *event = event_of(mine);
+        owned(chars) char *about = about_all(mine);
+        owned(chars) char *reason = reason_of(mine);
+
+        table_cell(table, "%s", mine->at);
+        table_cell(table, "%s", event);
+        table_cell(table, "%" PRId64, mine->count);
+        table_cell(table, "%s", about);
+        table_cell(table, "%s", reason[0] ? reason : "-");
+    }
+    table_print(table, out);
+}
+
+/* A label and a sentence, which prose_wrap() fits to the screen. */
+static void print_sentences(const struct event_groups *groups, struct text *out)
+{
+    for (size_t i = 0; i < groups->list.count; i++) {
+        const struct event_group *mine = &groups->list.items[i];
+        owned(chars) char *local = times_local(mine->at);
+        owned(chars) char *event = event_of(mine);
+        owned(chars) char *about = about_all(mine);
+        owned(chars) char *reason = reason_of(mine);
+        owned(chars) char *label = text_format("%s %s", local, event);
+
+        text_add(out, "%-41s  ", label);
+        if (mine->count > 1)
+            text_add(out, "%" PRId64 " times ", mine->count);
+        text_add(out, "%s%s%s\n", about, reason[0] ? ": " : "", reason);
+    }
+}
+
+void event_rows_print(const json_t *events, enum event_form form, struct text *out)
+{
     struct event_groups groups = { .latest = map_new(NULL) };
     const json_t *event;
     size_t i;
 
     json_array_foreach(events, i, event)
-        group(&groups, event, is_whole);
-    for (i = 0; i < groups.list.count; i++) {
-        print_group(table, &groups.list.items[i]);
-        json_decref(groups.list.items[i].row);
-    }
-    table_print(table, out);
-    array_clear(&groups.list);
-    map_free(groups.latest);
+        group(&groups, event, form == EVENTS_OPEN);
+    if (form == EVENTS_TABLE)
+        print_table(&groups, out);
+    else
+        print_sentences(&groups, out);
+    groups_clear(&groups);
 }

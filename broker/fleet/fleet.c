@@ -133,6 +133,7 @@ static void list_answered(void *context, const struct instance_page *page, const
     require(listing->incoming);
     require(!page != !err); /* an answer or why there is none */
     if (page) {
+        listing->pool.heard_ms = loop_now(fleet->world->loop);
         for (size_t i = 0; i < page->count; i++) {
             struct instance *instance = mem_new(sizeof *instance);
 

@@ -31,6 +31,7 @@ struct fleet_pool {
     bool is_known;          /* one complete list has been read */
     int64_t began_ms;       /* when the request for the last complete list was sent: the list is at
                                least as new as this */
+    int64_t heard_ms;       /* when the cloud answered last, if with one page of a list only */
     struct error trouble;   /* of the last attempt; ERROR_NONE: it went well */
     struct error shortfall; /* why it brings no machine that was ordered, by its last list;
                                ERROR_NONE: it lacks none, or the cloud does not say */

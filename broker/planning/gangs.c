@@ -142,19 +142,26 @@ static struct gang_share *share_of(struct node_work *work, size_t gang)
     return &work->shares.items[at];
 }
 
-/* snapshot: of the pod; node: the one that its work is lost with. */
-static void add_pod(struct drafts *drafts, const struct snapshot *snapshot, const struct pod *pod,
-                    const char *node)
+static struct node_work *work_of(struct drafts *drafts, const char *node)
 {
-    struct draft *draft = draft_of(drafts, pod);
     struct node_work *work = map_get(drafts->work, node);
-    struct wall_time checkpoint = gang_time(&pod->gang, drafts->survey->config->victims.checkpoint);
-    struct gang_share *share;
 
     if (!work) {
         work = mem_new(sizeof *work);
         map_set(drafts->work, node, work);
     }
+    return work;
+}
+
+/* snapshot: of the pod; node: the one that its work is lost with. */
+static void add_pod(struct drafts *drafts, const struct snapshot *snapshot, const struct pod *pod,
+                    const char *node)
+{
+    struct draft *draft = draft_of(drafts, pod);
+    struct node_work *work = work_of(drafts, node);
+    struct wall_time checkpoint = gang_time(&pod->gang, drafts->survey->config->victims.checkpoint);
+    struct gang_share *share;
+
     share = share_of(work, draft->index);
     if (pod->deletion.ms > 0)
         return;
@@ -201,7 +208,7 @@ static int64_t median_run_s(const struct drafts *drafts)
 }
 
 /* When the pods of a node that is chosen now are stopped at the latest. */
-static struct wall_time asked_to_go(const struct gang_survey *survey)
+static struct wall_time stopped_at(const struct gang_survey *survey)
 {
     const struct config_drain *drain = &survey->config->drain;
 
@@ -211,14 +218,15 @@ static struct wall_time asked_to_go(const struct gang_survey *survey)
 
 /* The work that ends with the gang: since the checkpoint, if one was reported after the start.
    Otherwise since the start, but not more than the median run: a gang without checkpoints must not
-   become safe by running long.  None of a gang that its time limit ends before it is asked to go.
- */
+   become safe by running long.  None of a gang that its time limit
+   will end before it is stopped; a limit that has passed has ended nothing. */
 static int64_t lost_s(const struct drafts *drafts, const struct draft *draft, int64_t median_s)
 {
     int64_t run_s = seconds_since(drafts, draft->started);
     int64_t checkpoint_s = seconds_since(drafts, draft->checkpoint);
 
-    if (!draft->is_endless && draft->ends.ms <= asked_to_go(drafts->survey).ms)
+    if (!draft->is_endless && draft->ends.ms > drafts->survey->now.ms &&
+        draft->ends.ms <= stopped_at(drafts->survey).ms)
         return 0;
     if (draft->checkpoint.ms > 0)
         return checkpoint_s < run_s ? checkpoint_s : run_s;
@@ -270,6 +278,31 @@ static void add_jobs(struct drafts *drafts, const struct map *hosts)
     }
 }
 
+/* hosts: as add_jobs(). */
+static void note_reserved(struct drafts *drafts, const struct map *hosts)
+{
+    const struct gang_survey *survey = drafts->survey;
+    struct wall_time soon = { survey->now.ms + DAY_MS };
+    void *value;
+
+    for (size_t i = 0; map_next(survey->snapshot->nodes, &i, NULL, &value);)
+        if (node_is_reserved(value, soon))
+            work_of(drafts, ((const struct node *)value)->name)->is_reserved = true;
+    for (size_t i = 0; survey->slurm && map_next(survey->slurm->nodes, &i, NULL, &value);) {
+        const char *host = map_get(hosts, ((const struct node *)value)->name);
+
+        if (host && node_is_reserved(value, soon))
+            work_of(drafts, host)->is_reserved = true;
+    }
+}
+
+enum victim_rank gangs_rank(const struct node_work *work)
+{
+    return work && work->is_protected  ? VICTIM_PROTECTED
+           : work && work->is_reserved ? VICTIM_RESERVED
+                                       : VICTIM_OPEN;
+}
+
 struct map *gangs_survey(const struct gang_survey *survey, struct gang_book *book)
 {
     struct drafts drafts = { .survey = survey, .book = book, .node_gpus = node_gpus_of(survey) };
@@ -290,6 +323,7 @@ struct map *gangs_survey(const struct gang_survey *survey, struct gang_book *boo
             add_pod(&drafts, survey->snapshot, pod, pod->node_name);
     }
     add_jobs(&drafts, hosts);
+    note_reserved(&drafts, hosts);
     require(book->gangs.count >= map_count(drafts.by_key)); /* with those of other clusters */
     price_gangs(&drafts);
     map_free(drafts.by_key);

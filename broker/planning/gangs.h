@@ -36,6 +36,7 @@ struct node_work {
     ARRAY(size_t) gangs;             /* ascending */
     ARRAY(struct gang_share) shares; /* of the gangs */
     bool is_protected;
+    bool is_reserved; /* by a person, now or within a day */
 };
 
 struct gang_survey {
@@ -49,6 +50,9 @@ struct gang_survey {
     bool is_hurried; /* a node that is chosen now leaves without notice, and without its drain's
                         time */
 };
+
+/* NULL: nothing is on the node. */
+enum victim_rank gangs_rank(const struct node_work *work);
 
 /* Adds the cluster's gangs to the book; node name -> struct node_work. */
 struct map *gangs_survey(const struct gang_survey *survey, struct gang_book *book)

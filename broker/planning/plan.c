@@ -361,6 +361,22 @@ static void order(struct plan *plan)
     plan->transfers.capacity = ordered.transfers.capacity;
 }
 
+bool plan_is_hurried(const struct plan_input *input, const struct config_cluster *cluster,
+                     const struct config_cluster *asking)
+{
+    const size_t count = input->config->pool_count;
+
+    for (size_t i = 0; i < count * count; i++) {
+        const struct plan_pool *to = &input->pools[i / count], *from = &input->pools[i % count];
+
+        if (from->config->cluster == cluster &&
+            from->config->reservation == to->config->reservation &&
+            (to->config->cluster == asking || to->level > to->present + to->incoming))
+            return true;
+    }
+    return false;
+}
+
 struct plan *plan_make(const struct plan_input *input)
 {
     const struct config *config = input->config;

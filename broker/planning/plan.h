@@ -116,6 +116,11 @@ int64_t plan_limit(const struct plan_pool *pool);
    alone. */
 int64_t plan_wanted(const struct plan_pool *pool);
 
+/* Whether a reclaim lacks nodes, or one for the cluster `asking` (or NULL) is weighed, that this
+   cluster may give: then its nodes leave at once. */
+bool plan_is_hurried(const struct plan_input *input, const struct config_cluster *cluster,
+                     const struct config_cluster *asking);
+
 /* How many nodes complete the next group of a pool that has (or will have) so many. */
 int64_t plan_unit(const struct plan_pool *pool, int64_t have);
 

@@ -367,15 +367,15 @@ static bool solve(const struct victim_case *scene, size_t wanted, size_t *out)
     return is_exact;
 }
 
-/* The nodes that are protected, or those that are not, with their indexes. */
-static struct victim_node *half(const struct victim_case *scene, bool is_protected, size_t *where,
-                                size_t *ret_count)
+/* The nodes of that rank, with their indexes. */
+static struct victim_node *of_rank(const struct victim_case *scene, enum victim_rank rank,
+                                   size_t *where, size_t *ret_count)
 {
     struct victim_node *nodes = mem_new_array(scene->node_count + 1, sizeof *nodes);
 
     *ret_count = 0;
     for (size_t i = 0; i < scene->node_count; i++) {
-        if (scene->nodes[i].is_protected != is_protected)
+        if (scene->nodes[i].rank != rank)
             continue;
         where[*ret_count] = i;
         nodes[(*ret_count)++] = scene->nodes[i];
@@ -383,18 +383,19 @@ static struct victim_node *half(const struct victim_case *scene, bool is_protect
     return nodes;
 }
 
-static bool solve_half(const struct victim_case *scene, bool is_protected, size_t wanted,
-                       size_t *out)
+/* Up to `wanted` nodes of that rank; *ret_count: how many they are. */
+static bool solve_rank(const struct victim_case *scene, enum victim_rank rank, size_t wanted,
+                       size_t *out, size_t *ret_count)
 {
     size_t *where = mem_new_array(scene->node_count + 1, sizeof *where);
     struct victim_case mine = *scene;
-    struct victim_node *nodes = half(scene, is_protected, where, &mine.node_count);
+    struct victim_node *nodes = of_rank(scene, rank, where, &mine.node_count);
     bool is_exact;
 
     mine.nodes = nodes;
-    require(wanted <= mine.node_count);
-    is_exact = solve(&mine, wanted, out);
-    for (size_t i = 0; i < wanted; i++)
+    *ret_count = wanted < mine.node_count ? wanted : mine.node_count;
+    is_exact = *ret_count == 0 || solve(&mine, *ret_count, out);
+    for (size_t i = 0; i < *ret_count; i++)
         out[i] = where[out[i]];
     mem_free(nodes);
     mem_free(where);
@@ -404,28 +405,27 @@ static bool solve_half(const struct victim_case *scene, bool is_protected, size_
 size_t *victims_choose(const struct victim_case *scene, size_t wanted, bool *ret_exact)
 {
     size_t *out = mem_new_array(wanted + 1, sizeof *out);
-    size_t open = 0;
+    struct victim_gang *gangs = mem_new_array(scene->gang_count + 1, sizeof *gangs);
+    struct victim_case rest = *scene;
+    size_t taken = 0;
     bool is_exact = true;
 
     require(wanted <= scene->node_count);
-    for (size_t i = 0; i < scene->node_count; i++)
-        open += !scene->nodes[i].is_protected;
-    if (open == scene->node_count || wanted <= open) {
-        is_exact = solve_half(scene, false, wanted, out);
-    } else {
-        struct victim_gang *gangs = mem_new_array(scene->gang_count + 1, sizeof *gangs);
-        struct victim_case rest = *scene;
+    for (size_t g = 0; g < scene->gang_count; g++)
+        gangs[g] = scene->gangs[g];
+    rest.gangs = gangs;
+    for (int rank = 0; rank < VICTIM_RANKS && taken < wanted; rank++) {
+        size_t count;
 
-        for (size_t g = 0; g < scene->gang_count; g++)
-            gangs[g] = scene->gangs[g];
-        is_exact = solve_half(scene, false, open, out);
-        for (size_t i = 0; i < open; i++)
+        is_exact = solve_rank(&rest, (enum victim_rank)rank, wanted - taken, out + taken, &count) &&
+                   is_exact;
+        for (size_t i = taken; i < taken + count; i++)
             for (size_t k = 0; k < scene->nodes[out[i]].gang_count; k++)
                 gangs[scene->nodes[out[i]].gangs[k]].is_sunk = true;
-        rest.gangs = gangs;
-        is_exact = solve_half(&rest, true, wanted - open, out + open) && is_exact;
-        mem_free(gangs);
+        taken += count;
     }
+    require(taken == wanted);
+    mem_free(gangs);
     if (ret_exact)
         *ret_exact = is_exact;
     return out;

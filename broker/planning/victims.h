@@ -39,13 +39,21 @@ struct victim_gang {
     bool is_sunk;        /* it is lost already: its nodes cost nothing more */
 };
 
+/* Those of a higher rank are taken only when all of lower ones are not enough. */
+enum victim_rank {
+    VICTIM_OPEN,
+    VICTIM_RESERVED,  /* a person has reserved it, now or soon */
+    VICTIM_PROTECTED, /* something runs there that asks not to be disturbed */
+    VICTIM_RANKS,
+};
+
 struct victim_node {
     const char *name;
     const size_t *gangs; /* that have a pod here, as indexes, each once, ascending */
     size_t gang_count;
     const char *block; /* topology block; NULL: in none */
     struct wall_time created;
-    bool is_protected; /* taken only when the others are not enough */
+    enum victim_rank rank;
 };
 
 struct victim_case {

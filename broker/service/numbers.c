@@ -90,7 +90,7 @@ static void add_drift(json_t *rows, const char *kind, json_t *values)
     json_array_foreach(values, i, value)
         json_array_append_new(
             rows, json_make("{ss ss si}", "cluster", json_text_or(value, "cluster", ""), "kind",
-                            kind, "count", json_text_or(value, "trouble", "")[0] != '\0' ? 1 : 0));
+                            kind, "count", json_bool_or(value, "is_contested", false) ? 1 : 0));
     json_decref(values);
 }
 

@@ -10,9 +10,8 @@
 
 #include <inttypes.h>
 
-/* A watch that breaks for a moment is no trouble yet; and a cluster that is well says something
-   about every minute, if only that nothing has changed. */
-enum { UNHEARD_MS = 30 * SECOND_MS, SILENT_MS = 90 * SECOND_MS };
+/* A watch that breaks for a moment is no trouble yet. */
+enum { UNHEARD_MS = 30 * SECOND_MS };
 
 int pool_gets_machines(const struct service *service, const struct config_pool *pool,
                        struct error *err)
@@ -76,8 +75,8 @@ static char *cause_of(const struct service *service, const struct config_pool *p
     if (!oldest)
         return mem_copy_chars("no node is on its way");
     if (runner_can_undo(service->runner, oldest))
-        *ret_advice = text_format("`sluice transfers %s` shows it whole; after `sluice abort %s` "
-                                  "another node goes",
+        *ret_advice = text_format("`sluice transfers %s` shows it whole; `sluice abort %s --reason "
+                                  "TEXT` keeps its node, and another one goes if there is one",
                                   oldest->id, oldest->id);
     else
         *ret_advice = text_format("`sluice transfers %s` shows it whole; it is beyond its point of "
@@ -113,12 +112,17 @@ static char *advise(const struct service *service, const struct survey *survey,
 {
     const struct config_pool *other = other_way(service, survey, reclaim);
 
-    if (other)
-        return text_format("`sluice reclaim --to %s --nodes %" PRId64 " --new` takes nodes of "
-                           "reservation %s instead; `sluice reclaim end %s` ends this one",
-                           other->cluster->name, missing, other->reservation->name, reclaim->order);
+    if (other) {
+        int64_t most = reclaims_can_have(survey, &survey->pools[other - service->config->pools]);
+
+        return text_format("`sluice reclaim --to %s --nodes %" PRId64 " --new --reason TEXT` takes "
+                           "nodes of reservation %s instead; `sluice reclaim end %s --reason TEXT` "
+                           "ends this one",
+                           other->cluster->name, missing < most ? missing : most,
+                           other->reservation->name, reclaim->order);
+    }
     return text_format("wait, or ask the cloud for machines in %s (no other reservation of %s has "
-                       "nodes to give); `sluice reclaim end %s` ends it",
+                       "nodes to give); `sluice reclaim end %s --reason TEXT` ends it",
                        reclaim->pool->reservation->zone, reclaim->pool->cluster->name,
                        reclaim->order);
 }
@@ -233,6 +237,24 @@ static void look_at_production(const struct service *service, const struct surve
                            cluster->name, supply.present, supply.wanted, supply.incoming, why));
 }
 
+/* A cluster that still counts, and has said nothing for longer than it takes if it is well. */
+static void look_at_silence(const struct service *service, const struct config_cluster *cluster,
+                            const struct condition *outage, int64_t age_ms, struct health *health)
+{
+    struct condition condition = *outage;
+    struct wall_time until = { outage->since.ms + service->config->guard.fresh_ms };
+    char since[WALL_TEXT_SIZE], end[WALL_TEXT_SIZE];
+
+    condition.is_early = true;
+    if (age_ms < cluster_silent_ms(fleet_cluster(service->fleet, cluster)))
+        return;
+    health_add(health, &condition,
+               text_format("cluster %s has said nothing since %s, and may hang; from %s on its "
+                           "nodes neither come nor go",
+                           outage->what, wall_format(wall_whole_second(outage->since.ms), since),
+                           wall_format(wall_whole_second(until.ms), end)));
+}
+
 static void look_at_cluster(const struct service *service, const struct config_cluster *cluster,
                             struct health *health)
 {
@@ -245,39 +267,39 @@ static void look_at_cluster(const struct service *service, const struct config_c
                                    .what = cluster->name,
                                    .cluster = cluster->name };
 
-    condition.is_early = trouble[0] == '\0';
-    if (condition.is_early ? !snapshot->is_known || age_ms < SILENT_MS
-                           : snapshot->is_known && age_ms < UNHEARD_MS)
-        return;
     if (snapshot->is_known)
         condition.since.ms = loop_wall(service->world->loop).ms - age_ms;
-    if (condition.is_early)
-        trouble = "it has said nothing for a while, and may hang";
+    if (trouble[0] == '\0' && snapshot->is_known)
+        look_at_silence(service, cluster, &condition, age_ms, health);
+    if (trouble[0] == '\0' || (snapshot->is_known && age_ms < UNHEARD_MS))
+        return;
     health_add(health, &condition,
                text_format("cluster %s is not heard: %s; its nodes neither come nor go until it "
                            "is",
                            cluster->name, trouble));
 }
 
-/* A pool that still counts, though several of its lists did not come. */
+/* A pool that still counts, though its lists have failed for a while, or its cloud hangs.  A list
+   of many pages may take as long as it wants. */
 static void look_at_lists(const struct service *service, const struct config_pool *pool,
                           struct health *health)
 {
     const struct fleet_pool *listed = fleet_pool(service->fleet, pool);
-    int64_t now_ms = loop_wall(service->world->loop).ms;
-    int64_t age_ms = loop_now(service->world->loop) - listed->began_ms;
+    int64_t now_ms = loop_now(service->world->loop);
+    int64_t age_ms = now_ms - listed->began_ms;
     int64_t fresh_ms = service->config->guard.fresh_ms;
-    int64_t late_ms = fresh_ms > 4 * service->config->poll_ms ? fresh_ms / 2
-                                                              : 2 * service->config->poll_ms;
+    int64_t poll_ms = service->config->poll_ms;
+    bool hangs = now_ms - listed->heard_ms >= poll_ms + UNHEARD_MS;
     struct condition condition = { .kind = CONDITION_POOL_STALE,
-                                   .since.ms = now_ms - age_ms,
+                                   .since.ms = loop_wall(service->world->loop).ms - age_ms,
                                    .what = pool->name,
                                    .cluster = pool->cluster->name,
                                    .is_early = true };
     char seen[WALL_TEXT_SIZE], until[WALL_TEXT_SIZE];
     struct error why;
 
-    if (age_ms < late_ms || !survey_knows(service, pool, &why))
+    if (age_ms < fresh_ms / 2 || age_ms < 2 * poll_ms ||
+        (listed->trouble.kind == ERROR_NONE && !hangs) || !survey_knows(service, pool, &why))
         return;
     health_add(health, &condition,
                text_format("pool %s was listed last at %s, and from %s on neither gives nor takes "

@@ -272,14 +272,15 @@ json_t *quotas_describe(const struct quotas *quotas)
 
         json_array_append_new(
             rows,
-            json_make("{ss ss ss ss so so sb ss}", "quota", quota->name, "cluster",
+            json_make("{ss ss ss ss so so sb sb ss}", "quota", quota->name, "cluster",
                       setpoint->cluster->name, "cluster_queue", quota->cluster_queue, "flavor",
                       quota->flavor, "gpus",
                       setpoint->value < 0 ? json_null() : json_integer((json_int_t)setpoint->value),
                       "wanted_gpus",
                       setpoint->wanted < 0 ? json_null()
                                            : json_integer((json_int_t)setpoint->wanted),
-                      "is_reserved", (int)quota->is_reserved, "trouble", setpoint->trouble));
+                      "is_reserved", (int)quota->is_reserved, "is_contested",
+                      (int)setpoint_is_contested(setpoint), "trouble", setpoint->trouble));
     }
     return rows;
 }

@@ -245,13 +245,14 @@ json_t *scaler_describe(const struct scaler *scaler)
 
         json_array_append_new(
             rows,
-            json_make("{ss ss so so ss}", "workload", scaler->shares[i].workload->name, "cluster",
-                      setpoint->cluster->name, "replicas",
+            json_make("{ss ss so so sb ss}", "workload", scaler->shares[i].workload->name,
+                      "cluster", setpoint->cluster->name, "replicas",
                       setpoint->value < 0 ? json_null() : json_integer((json_int_t)setpoint->value),
                       "wanted_replicas",
                       setpoint->wanted < 0 ? json_null()
                                            : json_integer((json_int_t)setpoint->wanted),
-                      "trouble", setpoint->trouble));
+                      "is_contested", (int)setpoint_is_contested(setpoint), "trouble",
+                      setpoint->trouble));
     }
     return rows;
 }

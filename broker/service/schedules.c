@@ -340,6 +340,7 @@ static int put_in_force(struct service *service, const struct apply_act *act, st
         return -1;
     }
     require(!service->runner->is_broken);
+    service->apply_success = 1;
     service->named_rev++;
     set_names(service, names);
     keep_schedules(service, act);
@@ -444,7 +445,8 @@ json_t *service_apply(struct service *service, const json_t *schedules, const ch
 {
     json_t *plan = apply(service, schedules, fingerprint, by, err);
 
-    service->apply_success = plan ? 1 : 0;
+    if (!plan) /* one that waits for approval is neither */
+        service->apply_success = 0;
     return plan;
 }
 

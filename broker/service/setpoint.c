@@ -127,6 +127,12 @@ static bool is_fought(const struct setpoint *setpoint)
     return setpoint->reversals >= DIAL_REVERSALS;
 }
 
+bool setpoint_is_contested(const struct setpoint *setpoint)
+{
+    return is_fought(setpoint) && setpoint->wanted >= 0 && setpoint->value >= 0 &&
+           setpoint->value != setpoint->wanted;
+}
+
 /* The time until the next read when nothing is to be written. */
 static int64_t read_interval_ms(const struct setpoint *setpoint)
 {

@@ -57,6 +57,9 @@ void setpoint_advance(struct setpoint *setpoint, int64_t wanted);
 /* Keeps `value` known, and sets nothing. */
 void setpoint_watch(struct setpoint *setpoint);
 
+/* Another writer has set it back so often that it is left alone, and it is not as planned. */
+bool setpoint_is_contested(const struct setpoint *setpoint);
+
 /* Read, at its planned value, and followed; true also for one that is left alone. */
 bool setpoint_is_settled(const struct setpoint *setpoint);
 

@@ -181,31 +181,21 @@ int survey_allows_scheduled(const struct service *service,
     return 0;
 }
 
-/* A reclaim takes nodes of the cluster, and does not wait until their jobs end. */
-static bool is_hurried(const struct service *service, const struct config_cluster *cluster,
-                       const struct config_cluster *asking)
-{
-    for (size_t i = 0; i < service->config->pool_count; i++)
-        if (service->config->pools[i].cluster == cluster &&
-            has_reclaim(service, service->config->pools[i].reservation, asking))
-            return true;
-    return false;
-}
-
 static struct map *survey_gangs(const struct service *service, struct survey *weighed,
                                 const struct config_cluster *cluster)
 {
-    return gangs_survey(
-        &(struct gang_survey){
-            .config = service->config,
-            .cluster = cluster,
-            .snapshot = fleet_snapshot(service->fleet, cluster),
-            .losses = &service->losses,
-            .now = loop_wall(service->world->loop),
-            .slurm = cluster->slurm ? fleet_snapshot(service->fleet, cluster->slurm) : NULL,
-            .is_hurried = is_hurried(service, cluster, weighed->asking),
-        },
-        &weighed->gangs);
+    const struct config_cluster *slurm = cluster->slurm;
+    const struct gang_survey survey = {
+        .config = service->config,
+        .cluster = cluster,
+        .snapshot = fleet_snapshot(service->fleet, cluster),
+        .losses = &service->losses,
+        .now = loop_wall(service->world->loop),
+        .slurm = slurm ? fleet_snapshot(service->fleet, slurm) : NULL,
+        .is_hurried = plan_is_hurried(&weighed->input, cluster, weighed->asking)
+    };
+
+    return gangs_survey(&survey, &weighed->gangs);
 }
 
 /* A gang with a node in a transfer is lost: its other nodes cost nothing more. */
@@ -449,17 +439,15 @@ static void weigh_nodes(const struct service *service, struct plan_pool *pool,
                         const struct map *work)
 {
     const struct snapshot *snapshot = fleet_snapshot(service->fleet, pool->config->cluster);
-    struct wall_time soon = { loop_wall(service->world->loop).ms + DAY_MS };
 
     for (size_t i = 0; i < pool->nodes.count; i++) {
         struct victim_node *facts = &pool->nodes.items[i].facts;
         const struct node_work *mine = map_get(work, facts->name);
-        const struct node *node = map_get(snapshot->nodes, facts->name);
 
         facts->gangs = mine ? mine->gangs.items : NULL;
         facts->gang_count = mine ? mine->gangs.count : 0;
-        facts->is_protected = (mine && mine->is_protected) || node_is_reserved(node, soon);
-        facts->block = gangs_block(service->config, node);
+        facts->rank = gangs_rank(mine);
+        facts->block = gangs_block(service->config, map_get(snapshot->nodes, facts->name));
     }
 }
 

@@ -65,6 +65,12 @@ static const char *reason_of(const struct transfer *transfer)
     return transfer->is_emergency ? "emergency" : "planned";
 }
 
+/* The steps up to the release are of the machine that leaves, those after it of the new one. */
+static const struct config_pool *pool_of_step(const struct transfer *transfer, int step)
+{
+    return step <= STEP_RELEASE ? transfer->source : transfer->target;
+}
+
 void tallies_begin(struct tallies *tallies, const struct transfer *transfer)
 {
     for (int state = TRANSFER_LIVE + 1; state < TRANSFER_STATE_COUNT; state++)
@@ -73,15 +79,20 @@ void tallies_begin(struct tallies *tallies, const struct transfer *transfer)
                                          transfer_state_name((enum transfer_state)state) });
     counters_begin(tallies->of[TALLY_EVICTIONS],
                    (const char *[]){ transfer->source->cluster->name, reason_of(transfer) });
+    if (transfer->source->cluster->role == ROLE_RESEARCH)
+        counters_begin(tallies->of[TALLY_NOTICES], (const char *[]){ reason_of(transfer) });
+    for (int step = 0; step < STEP_COUNT; step++)
+        counters_begin(tallies->of[TALLY_STEPS],
+                       (const char *[]){ pool_of_step(transfer, step)->provider->name,
+                                         pool_of_step(transfer, step)->reservation->machine,
+                                         transfer_steps[step].name });
 }
 
-/* The steps up to the release are of the machine that leaves, those after it of the new one. */
 void tallies_step(struct tallies *tallies, const struct transfer *transfer, int step, int64_t ms)
 {
-    const struct config_pool *pool = step <= STEP_RELEASE ? transfer->source : transfer->target;
-
     counters_add(tallies->of[TALLY_STEPS],
-                 (const char *[]){ pool->provider->name, pool->reservation->machine,
+                 (const char *[]){ pool_of_step(transfer, step)->provider->name,
+                                   pool_of_step(transfer, step)->reservation->machine,
                                    transfer_steps[step].name },
                  (double)ms / SECOND_MS);
 }
@@ -95,14 +106,16 @@ void tallies_end(struct tallies *tallies, const struct transfer *transfer)
                  0);
 }
 
-/* Whether the pod's job was not asked to leave a moment ago. */
+/* Whether no pod of its job was asked to leave by this move before. */
 static bool is_first_of_job(struct tallies *tallies, const struct transfer *transfer,
                             const struct pod *pod)
 {
-    owned(chars) char *job = text_format("%s/%d/%s", transfer->source->cluster->name,
-                                         (int)pod->gang.kind, pod->gang.key);
+    owned(chars) char *job = text_format("%s/%s/%d/%s", transfer->source->cluster->name,
+                                         transfer->move, (int)pod->gang.kind, pod->gang.key);
 
-    for (size_t i = 0; i < JOBS_KEPT && pod->gang.kind != GANG_POD; i++)
+    if (pod->gang.kind == GANG_POD)
+        return true;
+    for (size_t i = 0; i < JOBS_KEPT; i++)
         if (tallies->jobs[i] && text_equal(tallies->jobs[i], job))
             return false;
     mem_free(tallies->jobs[tallies->job_at]);

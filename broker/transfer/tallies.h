@@ -24,7 +24,8 @@ void tallies_step(struct tallies *tallies, const struct transfer *transfer, int 
 void tallies_end(struct tallies *tallies, const struct transfer *transfer);
 
 /* The pod was asked to leave for the first time, so long after its node showed the departure.  A
-   job of many pods counts once; notice counts for research, because production is promised none. */
+   job of many pods counts once in a move; notice counts for research, because production is
+   promised none. */
 void tallies_evict(struct tallies *tallies, const struct transfer *transfer, const struct pod *pod,
                    int64_t notice_ms);
 

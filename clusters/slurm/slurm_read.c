@@ -232,6 +232,19 @@ static int read_job_texts(const json_t *item, struct slurm_job *job, struct erro
                : 0;
 }
 
+static bool is_suspended(const json_t *item)
+{
+    owned(json) json_t *words = words_of(json_object_get(item, "job_state"));
+    bool is_found = false;
+    const json_t *word;
+    size_t i;
+
+    json_array_foreach(words, i, word)
+        is_found |= strcasecmp(json_string_value(word), "SUSPENDED") == 0 ||
+                    strcasecmp(json_string_value(word), "STOPPED") == 0;
+    return is_found;
+}
+
 int slurm_read_job(const json_t *item, struct slurm_job *ret, struct error *err)
 {
     struct slurm_job job = { 0 };
@@ -242,6 +255,8 @@ int slurm_read_job(const json_t *item, struct slurm_job *ret, struct error *err)
     job.can_requeue = json_is_true(json_object_get(item, "requeue"));
     job.is_batch = json_is_true(json_object_get(item, "batch_flag"));
     job.gres = json_object_get(item, "gres_detail");
+    if (is_suspended(item)) /* its end moves with each minute */
+        job.end_s = 0;
     *ret = job;
     return 0;
 }

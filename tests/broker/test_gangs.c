@@ -129,11 +129,10 @@ static void what_ends_by_itself_is_not_lost(void **state)
         int first_min, second_min; /* from now until the pods' limits; 0: none */
         bool is_hurried;
         int64_t lost_gpu_s;
-    } rows[] = { { 30, 40, false, 0 },
-                 { 30, 41, false, 8 * 3600 },
-                 { 30, 0, false, 8 * 3600 },
-                 { 0, 0, false, 8 * 3600 },
-                 { 30, 40, true, 8 * 3600 } };
+    } rows[] = { { 30, 40, false, 0 },           { 30, 41, false, 8 * 3600 },
+                 { 30, 0, false, 8 * 3600 },     { 0, 0, false, 8 * 3600 },
+                 { 30, 40, true, 8 * 3600 },     { -600, -600, false, 8 * 3600 },
+                 { -600, -600, true, 8 * 3600 }, { -600, 40, false, 0 } };
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -149,7 +148,7 @@ static void what_ends_by_itself_is_not_lost(void **state)
         add_pod(&scene, "n1", "train", "11:00", "");
         add_pod(&scene, "n2", "train", "11:00", "");
         for (size_t k = 0; map_next(scene.snapshot.pods, &at, NULL, &value); k++)
-            if (minutes[k] > 0)
+            if (minutes[k] != 0)
                 ((struct pod *)value)->ends.ms = scene.now.ms + minutes[k] * MINUTE_MS;
         survey(&scene);
         if (gang(&scene, "ml/train")->lost_gpu_s != rows[i].lost_gpu_s)

@@ -35,7 +35,9 @@ static void read_node(struct scene *scene, const char *word)
     node->gangs = scene->on_node[at];
     for (; *word != '\0'; word++) {
         if (*word == '!') {
-            node->is_protected = true;
+            node->rank = VICTIM_PROTECTED;
+        } else if (*word == '?') {
+            node->rank = VICTIM_RESERVED;
         } else if (*word == '/') {
             scene->blocks[at][0] = *++word;
             node->block = scene->blocks[at];
@@ -108,6 +110,9 @@ static const struct {
     { "!a b !c", "a=2 b=99 c=1", 2, "1 2" },
     { "!a a !c", "a=2 c=1", 2,
       "1 0" }, /* a is lost with the open node: its protected one is free */
+    /* reserved ones after the open ones, and before the protected ones */
+    { "?a !b c", "a=99 b=1 c=99", 2, "2 0" },
+    { "?a !b ?c", "a=99 b=1 c=2", 2, "2 0" },
     /* whole blocks, when work does not say otherwise */
     { "-/x -/y -/x -/y", "", 2, "0 2" },
     { "-/x -/y -/y -/x -/z", "", 1, "4" },

@@ -53,13 +53,18 @@ static void events_become_rows(void **state)
         "{\"cluster\":\"\",\"reason\":\"upgrade\"}},"
         "{\"at\":\"2026-11-17T06:00:02Z\",\"event\":\"reclaim\",\"by\":\"bob\",\"reclaim\":"
         "{\"pool\":\"east\",\"nodes\":2,\"reason\":\"launch\"}},"
-        "{\"at\":\"2026-11-17T06:00:03Z\",\"event\":\"step\",\"step\":\"drain\",\"node\":\"g-1\","
+        "{\"at\":\"2026-11-17T06:00:02Z\",\"event\":\"reclaim\",\"by\":\"bob\",\"reclaim\":"
+        "{\"pool\":\"east\",\"nodes\":1,\"reason\":\"launch\"}},"
+        "{\"at\":\"2026-11-17T06:00:03Z\",\"event\":\"step\",\"transfer\":\"t-1\",\"step\":"
+        "\"drain\",\"node\":\"g-1\","
         "\"to\":\"east\",\"text\":\"node g-1 to show it\"},"
         "{\"at\":\"2026-11-17T06:00:04Z\",\"event\":\"replicas\",\"workload\":\"chat\","
         "\"cluster\":\"prod\",\"from\":3,\"to\":5},"
-        "{\"at\":\"2026-11-17T06:01:03Z\",\"event\":\"step\",\"step\":\"drain\",\"node\":\"g-2\","
+        "{\"at\":\"2026-11-17T06:01:03Z\",\"event\":\"step\",\"transfer\":\"t-1\",\"step\":"
+        "\"drain\",\"node\":\"g-2\","
         "\"to\":\"east\",\"text\":\"node g-2 to show it\"},"
-        "{\"at\":\"2026-11-17T06:01:04Z\",\"event\":\"step\",\"step\":\"drain\",\"node\":\"g-3\","
+        "{\"at\":\"2026-11-17T06:01:04Z\",\"event\":\"step\",\"transfer\":\"t-1\",\"step\":"
+        "\"drain\",\"node\":\"g-3\","
         "\"to\":\"east\",\"text\":\"node g-3 to show it\"},"
         "{\"at\":\"2026-11-17T06:01:05Z\",\"event\":\"schedules_applied\",\"changed_nodes\":4,"
         "\"by\":\"ann\"}]";
@@ -69,9 +74,11 @@ static void events_become_rows(void **state)
 
     (void)state;
     assert_non_null(events);
-    event_rows_print(events, false, out);
+    event_rows_print(events, EVENTS_TABLE, out);
     text_add(out, "\n");
-    event_rows_print(events, true, out);
+    event_rows_print(events, EVENTS_SCREEN, out);
+    text_add(out, "\n");
+    event_rows_print(events, EVENTS_OPEN, out);
     golden_check("golden/events.txt", out->chars);
 }
 

@@ -346,13 +346,16 @@ static void silence_is_shown_before_it_is_an_outage(void **state)
     static const struct {
         int64_t cluster_ms;
         int64_t pool_ms;
-        const char *id; /* NULL: all is well */
+        int64_t page_ms; /* since the last page of a list that is under way */
+        const char *id;  /* NULL: all is well */
         const char *text;
     } rows[] = {
-        { 70 * SECOND_MS, 40 * SECOND_MS, NULL, NULL },
-        { 100 * SECOND_MS, 40 * SECOND_MS, "cluster_unreachable",
-          "it has said nothing for a while" },
-        { 70 * SECOND_MS, 80 * SECOND_MS, "pool_stale", "its cloud does not answer" },
+        { 70 * SECOND_MS, 40 * SECOND_MS, 40 * SECOND_MS, NULL, NULL },
+        { 100 * SECOND_MS, 40 * SECOND_MS, 40 * SECOND_MS, "cluster_unreachable",
+          "prod-a has said nothing since" },
+        { 70 * SECOND_MS, 80 * SECOND_MS, 80 * SECOND_MS, "pool_stale",
+          "its cloud does not answer" },
+        { 70 * SECOND_MS, 80 * SECOND_MS, 5 * SECOND_MS, NULL, NULL },
     };
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 49, "");
@@ -371,6 +374,7 @@ static void silence_is_shown_before_it_is_an_outage(void **state)
 
         snapshot->nodes_seen_ms = snapshot->pods_seen_ms = now_ms - rows[i].cluster_ms;
         listed->began_ms = now_ms - rows[i].pool_ms;
+        listed->heard_ms = now_ms - rows[i].page_ms;
         if (rows[i].id)
             expect_condition(rehearsal, rows[i].id, rows[i].text);
         expect_severity(rehearsal, rows[i].id ? "warning" : "ok");

@@ -78,6 +78,12 @@ def check_metrics(name, world):
     lint = subprocess.run(["promtool", "check", "metrics"], input=get(f"http://127.0.0.1:{world.metrics}/metrics"),
                           capture_output=True, text=True, check=False)
     expect(name, "promtool finds nothing in the metrics", (lint.returncode, lint.stdout + lint.stderr), (0, ""))
+    python = os.environ.get("SLUICE_STRICT_PYTHON")
+    if python:
+        text = get(f"http://127.0.0.1:{world.metrics}/metrics", {"Accept": "application/openmetrics-text"})
+        strict = subprocess.run([python, os.path.join(os.path.dirname(__file__), "strict.py")], input=text,
+                                capture_output=True, text=True, check=False)
+        expect(name, "OpenMetrics' own parser takes them", (strict.returncode, strict.stderr), (0, ""))
 
 
 def panels():
@@ -176,8 +182,13 @@ def bad_forecast(world):
 
 
 def fought(world):
-    """The Deployment that sluice scales is taken away."""
-    world.ask("prod-a", "DELETE", "/apis/apps/v1/namespaces/serving/deployments/chat-2x")
+    """Another writer sets the replicas that sluice keeps, again and again."""
+    def set_back():
+        while world in opened and not world.is_over:
+            world.ask("prod-a", "PATCH", "/apis/apps/v1/namespaces/serving/deployments/chat-2x",
+                      {"spec": {"replicas": 5}}, "application/merge-patch+json")
+            time.sleep(1)
+    threading.Thread(target=set_back, daemon=True).start()
     return {alert("SluiceFighting", cluster="prod-a")}
 
 
@@ -213,8 +224,8 @@ CASES = {
     "exceeded": (exceeded, {"reserved": 15}, 60),
     "refused_config": (refused_config, {}, 60),
     "bad_forecast": (bad_forecast, {}, 60),
-    # A number is read once a minute.
-    "fought": (fought, {}, 120),
+    # A number is read once a minute, and left alone when it was set back twice.
+    "fought": (fought, {}, 180),
     "orphan": (orphan, {}, 60),
     "dead_service": (dead_service, {}, 60),
 }

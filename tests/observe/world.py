@@ -130,8 +130,8 @@ def free_port():
         return one.getsockname()[1]
 
 
-def get(url):
-    with urllib.request.urlopen(url, timeout=10) as answer:
+def get(url, headers=None):
+    with urllib.request.urlopen(urllib.request.Request(url, headers=headers or {}), timeout=10) as answer:
         return answer.read().decode()
 
 
@@ -250,6 +250,7 @@ class World:
         self.metrics, self.prometheus, self.alertmanager = (free_port() for _ in range(3))
         self.machines = 6 + research
         self.is_patient = is_patient
+        self.is_over = False
         self.quotas = quotas
         self.settings = {**SETTINGS, "reserved": self.machines, **settings}
         # A window begins at the next minute that is at least so far away; or in half a day.
@@ -321,11 +322,11 @@ class World:
         self.sluice("apply")
         self.watch()
 
-    def ask(self, cluster, method, path, thing=None):
+    def ask(self, cluster, method, path, thing=None, kind="application/json"):
         """As another client of the cluster."""
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.simulator}/clusters/{cluster}{path}", thing and json.dumps(thing).encode(),
-            {"Content-Type": "application/json", "Authorization": f"Bearer admin-{cluster}"}, method=method)
+            {"Content-Type": kind, "Authorization": f"Bearer admin-{cluster}"}, method=method)
         with urllib.request.urlopen(request, timeout=10) as answer:
             return answer.read()
 
@@ -393,6 +394,7 @@ class World:
 
     def close(self):
         """Ends what it started, and returns the programs that ended badly."""
+        self.is_over = True
         bad = []
         for name in ("prometheus", "alertmanager", "service", "simulator"):
             program = self.programs.get(name)

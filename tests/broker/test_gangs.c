@@ -191,6 +191,42 @@ static void accelerators_that_cannot_be_read_are_a_whole_node(void **state)
     assert_int_equal(gang(&scene, "ml/mixed")->gpus, 8);
 }
 
+/* A node that a person reserved, from then on. */
+static void add_reserved(struct scene *scene, const char *name, int64_t from_ms)
+{
+    owned(chars) char *chars = text_format(
+        "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"resourceVersion\":\"1\"}}", name, name);
+    struct error err = { 0 };
+    owned(json) json_t *object = json_parse(chars, strlen(chars), "node", &err);
+    struct node *node = object ? node_decode(object, &err) : NULL;
+
+    if (!node)
+        fail_msg("%s: %s", chars, err.text);
+    node->reserved.ms = scene->now.ms + from_ms;
+    map_set(scene->snapshot.nodes, name, node);
+}
+
+/* Only what is reserved now or within a day counts, and what asks not to be disturbed counts more.
+ */
+static void reserved_nodes_have_a_rank_of_their_own(void **state)
+{
+    owned(scene) struct scene scene;
+
+    (void)state;
+    scene_init(&scene);
+    add_reserved(&scene, "n0", -HOUR_MS);
+    add_reserved(&scene, "n1", 23 * HOUR_MS);
+    add_reserved(&scene, "n2", 25 * HOUR_MS);
+    add_reserved(&scene, "n3", HOUR_MS);
+    add_pod(&scene, "n3", "urgent", "11:00", "");
+    ((struct pod *)map_get(scene.snapshot.pods, "u-0"))->gang.is_protected = true;
+    survey(&scene);
+    assert_int_equal(gangs_rank(map_get(scene.work, "n0")), VICTIM_RESERVED);
+    assert_int_equal(gangs_rank(map_get(scene.work, "n1")), VICTIM_RESERVED);
+    assert_int_equal(gangs_rank(map_get(scene.work, "n2")), VICTIM_OPEN);
+    assert_int_equal(gangs_rank(map_get(scene.work, "n3")), VICTIM_PROTECTED);
+}
+
 /* The slurmd itself loses nothing; the part of a job on a node elsewhere is lost with it. */
 static void jobs_of_slurm_count_where_their_slurmd_runs(void **state)
 {
@@ -211,7 +247,10 @@ static void jobs_of_slurm_count_where_their_slurmd_runs(void **state)
     slurmd->slurm_node = shared_text_of(slurmd->name);
     add_pod(&slurm, slurmd->name, "train", "11:00", "");
     add_pod(&slurm, "a-node-without-a-pod", "train", "11:00", "");
+    add_reserved(&slurm, slurmd->name, 3 * HOUR_MS);
     survey_with(&scene, &slurm.snapshot);
+    assert_int_equal(gangs_rank(map_get(scene.work, "n0")), VICTIM_RESERVED);
+    assert_int_equal(gangs_rank(map_get(scene.work, "n1")), VICTIM_OPEN);
     work = map_get(scene.work, "n0");
     assert_int_equal(scene.book.gangs.count, 2);
     assert_int_equal(work->gangs.count, 1);
@@ -571,6 +610,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_ends_by_itself_is_not_lost),
+        cmocka_unit_test(reserved_nodes_have_a_rank_of_their_own),
         cmocka_unit_test(accelerators_that_cannot_be_read_are_a_whole_node),
         cmocka_unit_test(jobs_of_slurm_count_where_their_slurmd_runs),
         cmocka_unit_test(slices_and_other_makers_gpus_are_counted),

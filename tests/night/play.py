@@ -130,7 +130,8 @@ def disagreements(world, terminal, page, name):
     same("exit code of --check=nagios", plugin.returncode, {"ok": 0, "warning": 1, "critical": 2}[severity])
     same("metrics", degraded(of_metrics(world)), bad)
     same("alerts", of_alerts(world), bad)
-    same("colour of the page's headline", shown["colour"], severity)
+    # A freeze is no green, though it degrades nothing.
+    same("colour of the page's headline", shown["colour"], "note" if shown["word"] == "FROZEN" else severity)
     holds("first line of the status", head, shown["word"])
     holds("title of the page", shown["title"], shown["word"])
     same("the page is live", shown["link"], "live")

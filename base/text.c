@@ -161,10 +161,27 @@ bool text_copy(char *out, size_t size, const char *chars)
     return chars[length] == '\0';
 }
 
+/* C0, DEL and, as UTF-8 has them, C1. */
+static bool is_control(const unsigned char *at)
+{
+    return *at < ' ' || *at == 0x7F || (*at == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0);
+}
+
+void text_tame(char *chars, bool keeps_lines)
+{
+    for (unsigned char *at = (unsigned char *)chars; *at; at++) {
+        if (!is_control(at) || (keeps_lines && *at == '\n'))
+            continue;
+        if (*at == 0xC2)
+            *at++ = '?';
+        *at = '?';
+    }
+}
+
 bool text_is_one_line(const char *chars)
 {
     for (const unsigned char *at = (const unsigned char *)chars; *at; at++)
-        if (*at < ' ' || *at == 0x7F || (*at == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0))
+        if (is_control(at))
             return false;
     return true;
 }

@@ -75,6 +75,10 @@ bool text_print_arguments(char *out, size_t size, const char *format, va_list ar
 /* Puts a '?' for each byte that is not UTF-8, because JSON cannot hold such bytes. */
 void text_mend(char *chars);
 
+/* Puts a '?' for each byte of a control character, so that a text from elsewhere neither commands a
+   terminal nor, unless keeps_lines, begins a line of its own. */
+void text_tame(char *chars, bool keeps_lines);
+
 /* Whether a terminal shows it as text on one line: no control characters, C1 ones included. */
 bool text_is_one_line(const char *chars);
 

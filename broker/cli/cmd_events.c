@@ -190,13 +190,12 @@ int cmd_events(struct command_call *call)
     answer = ask(call, &question, &code);
     if (!answer)
         return code;
-    flat = flat_of(answer);
+    if (text_equal(call_text_or(call, "output", ""), "csv"))
+        flat = flat_of(answer);
     if (forms_is_wide(call)) {
         draw_wide(answer, false, out);
         output_print(call, out->chars);
-    } else if (!forms_print(call,
-                            text_equal(call_text_or(call, "output", ""), "csv") ? flat : answer,
-                            &rows)) {
+    } else if (!forms_print(call, flat ?: answer, &rows)) {
         event_rows_print(json_object_get(answer, "events"), EVENTS_TABLE, out);
         forms_print_table(call, out);
     }

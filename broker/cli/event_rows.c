@@ -14,7 +14,7 @@
 #include "broker/terminal/times.h"
 
 #include <inttypes.h>
-#include <string.h>
+#include <stdlib.h>
 
 /* Where events have the answer to a question: the first member that is there. */
 static const char *const by_members[] = { "ended_by", "by", "approved_by", "asked_by", NULL };
@@ -113,8 +113,7 @@ static int64_t time_of(const json_t *event)
     return wall_parse(json_text_or(event, "at", ""), false, &wall, &ignored) == 0 ? wall.ms : 0;
 }
 
-/* Only steps of transfers are ever one row: what people did stays as they did it.  NULL: it is
- * none.
+/* Only steps of transfers are ever one row: what people did stays as they did it.  NULL: no step.
  */
 static char *common_of(const json_t *event)
 {
@@ -134,7 +133,7 @@ static void group(struct event_groups *groups, const json_t *event, bool is_whol
     int64_t ms = time_of(event);
     struct event_group *mine = at > 0 ? &groups->list.items[at - 1] : NULL;
 
-    if (!mine || ms - mine->ms > MINUTE_MS) {
+    if (!mine || llabs(ms - mine->ms) > MINUTE_MS) { /* the clock may go back */
         mine = array_add(&groups->list);
         *mine = (struct event_group){ event_row(event), json_text_or(event, "at", "-"), ms, 0,
                                       map_new(NULL) };
@@ -202,6 +201,8 @@ static void print_sentences(const struct event_groups *groups, struct text *out)
         owned(chars) char *reason = reason_of(mine);
         owned(chars) char *label = text_format("%s %s", local, event);
 
+        text_tame(about, false);
+        text_tame(reason, false);
         text_add(out, "%-41s  ", label);
         if (mine->count > 1)
             text_add(out, "%" PRId64 " times ", mine->count);

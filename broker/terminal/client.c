@@ -254,6 +254,7 @@ int client_fail(const struct command_call *call, const struct error *failure)
     const struct error *err = &copy;
 
     require(err->kind != ERROR_NONE);
+    text_tame(text, true);
     text_copy(copy.text, sizeof copy.text, text);
     if (err->cause == &access_not_allowed || err->cause == &access_not_known)
         return call_fail(call, EXIT_NOT_ALLOWED, err);
@@ -384,6 +385,7 @@ bool client_confirm(const struct command_call *call, const char *what, const cha
     {
         owned(chars) char *local = times_local(what);
 
+        text_tame(local, true);
         fprintf(stderr, "%s\nType %s to go on: ", local, word);
     }
     if (fgets(line, sizeof line, stdin))

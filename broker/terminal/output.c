@@ -23,6 +23,7 @@ void output_print(const struct command_call *call, const char *lines)
     owned(chars) char *local = times_local(lines);
     owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
 
+    text_tame(local, true);
     if (output_has_colors(call))
         colors_add(local, out);
     fputs(output_has_colors(call) ? out->chars : local, stdout);

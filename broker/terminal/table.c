@@ -60,6 +60,7 @@ void table_cell(struct table *table, const char *format, ...)
     va_start(arguments, format);
     text_print_arguments(cell, sizeof cell, format, arguments);
     va_end(arguments);
+    text_tame(cell, false);
     *array_add(&table->cells) = times_local(cell); /* before it is as wide as its column */
 }
 

@@ -372,9 +372,36 @@ static void prints_as_the_c_library_does(void **state)
 #undef SAME
 }
 
+static void control_characters_command_nothing(void **state)
+{
+    static const struct {
+        const char *chars;
+        bool keeps_lines;
+        const char *tame;
+    } rows[] = {
+        { "plain \xC3\xA9\xC2\xA0 text", false, "plain \xC3\xA9\xC2\xA0 text" },
+        { "\033[2Jgone\a\x7F", true, "?[2Jgone??" },
+        { "a\nREADY b\r", false, "a?READY b?" },
+        { "a\nREADY b\r", true, "a\nREADY b?" },
+        { "\xC2\x9B"
+          "31m red",
+          true, "??31m red" },
+        { "\xC2", true, "\xC2" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(chars) char *chars = mem_copy_chars(rows[i].chars);
+
+        text_tame(chars, rows[i].keeps_lines);
+        assert_string_equal(chars, rows[i].tame);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(control_characters_command_nothing),
         cmocka_unit_test(grows_and_cuts_at_the_limit),
         cmocka_unit_test(one_long_piece_is_whole_or_cut),
         cmocka_unit_test(holds_bytes_and_drops_from_the_front),

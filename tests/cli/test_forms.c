@@ -65,7 +65,7 @@ static void events_become_rows(void **state)
         "\"to\":\"east\",\"text\":\"node g-2 to show it\"},"
         "{\"at\":\"2026-11-17T06:01:04Z\",\"event\":\"step\",\"transfer\":\"t-1\",\"step\":"
         "\"drain\",\"node\":\"g-3\","
-        "\"to\":\"east\",\"text\":\"node g-3 to show it\"},"
+        "\"to\":\"east\",\"text\":\"node g-3 to show it\\u001b[2J\\nREADY IN TIME\"},"
         "{\"at\":\"2026-11-17T06:01:05Z\",\"event\":\"schedules_applied\",\"changed_nodes\":4,"
         "\"by\":\"ann\"}]";
     struct error err = { 0 };

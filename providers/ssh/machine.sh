@@ -292,8 +292,11 @@ hide_secret() {
         : >"$dir/step.log" # on a full disk
 }
 
-# step FUNCTION DIR: a process of its own, so that `timeout` can end all that it has started.
+# step FUNCTION DIR: a process of its own, so that `timeout` can end all that it has started.  `timeout`
+# keeps the lock: if the shell of the run is killed, no other run begins before the step has ended.
+# What the step starts does not have it: a daemon would keep it for ever.
 step() {
+    exec 9>&-
     dir=$2
     IFS= read -r secret
     . "$dir/parameters"
@@ -307,7 +310,7 @@ uptime_s() { cut -d . -f 1 /proc/uptime; } # whatever the clock does
 run_step() {
     began=$(uptime_s)
     printf '%s\n' "$secret" | timeout -k 10 "$step_limit" /bin/sh "$dir/tool" sluice step \
-        "${m_kind}_$1_$2" "$dir" >"$dir/step.log" 2>&1 9>&-
+        "${m_kind}_$1_$2" "$dir" >"$dir/step.log" 2>&1
     code=$?
     hide_secret
     why=''

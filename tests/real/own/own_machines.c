@@ -524,6 +524,26 @@ static void a_step_that_fails_is_told_without_its_secret(void **state)
     bench_close(&bench);
 }
 
+/* The shell that runs the steps is killed alone, as by a system without memory: its step goes on,
+   and is not begun a second time beside it. */
+static void a_step_outlives_its_shell_and_is_done_once(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench);
+    owned(chars) char *steps = in(&bench, "steps");
+
+    leave(&bench, &bench.kubeadm); /* wherever the case before left it */
+    join(&bench, &bench.kubeadm);
+    test_file_write(steps, "", 0);
+    mem_free(test_folder_write(bench.folder, "state/lose_shell", ""));
+    leave(&bench, &bench.kubeadm);
+    join(&bench, &bench.kubeadm);
+    expect_steps(&bench, KUBEADM_OUT "kubeadm join\n");
+    bench_close(&bench);
+}
+
 /* `kubeadm join` waits for a child of its own: both are ended, and the machine can leave. */
 static void a_step_that_hangs_is_ended(void **state)
 {
@@ -618,6 +638,7 @@ int main(void)
         cmocka_unit_test(steps_that_are_interrupted_are_resumed),
         cmocka_unit_test(a_step_that_fails_is_told_without_its_secret),
         cmocka_unit_test(a_step_that_hangs_is_ended),
+        cmocka_unit_test(a_step_outlives_its_shell_and_is_done_once),
         cmocka_unit_test(a_script_that_prints_garbage_has_not_joined),
         cmocka_unit_test(a_real_kubeadm_takes_the_token),
     };

@@ -5,6 +5,7 @@
 # twice or out of order, and notes what it did in FOLDER/steps.  `kubeadm` also notes all processes'
 # arguments while it runs.
 #
+# FOLDER/state/lose_shell: `kubeadm reset` kills the shell of its run, and alone goes on for 3 s.
 # FOLDER/state/hang and .../fail: `kubeadm join` does not end, or fails.  .../garbage: the script prints it.
 # FOLDER/state/fill, which names a folder: `kubeadm reset` fills the disk there.
 # FOLDER/state/die and .../die_after, which have a program's words: it kills the steps (all processes of its
@@ -64,6 +65,11 @@ reset)
     [ -e $folder/root/etc/kubernetes/pki ] || { echo "kubeadm: nothing to reset" >&2; exit 1; }
     ps -eo args >>"$folder/processes"
     sleep 0.2
+    if [ -e $folder/state/lose_shell ]; then
+        rm $folder/state/lose_shell
+        pkill -KILL -s "\$(ps -o sid= -p \$\$ | tr -d ' ')" -f 'sluice work'
+        sleep 3
+    fi
     if [ -e $folder/state/fill ]; then
         cat /dev/zero >"\$(cat $folder/state/fill)/filler" 2>/dev/null
         rm $folder/state/fill

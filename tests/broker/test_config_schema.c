@@ -7,26 +7,12 @@
 #include "base/input/json.h"
 #include "base/text.h"
 #include "broker/config/config.h"
+#include "tests/broker/small_config.h"
 #include "tests/support/folder.h"
 #include "tests/support/unit.h"
 
 #include <regex.h>
 #include <string.h>
-
-static const char head[] =
-    "time_zone: UTC\n"
-    "clusters:\n"
-    "  prod: {role: production, kubeconfig: p}\n"
-    "reservations:\n"
-    "  east: {machine: m8, region: r1, zone: r1-a, gpus_per_node: 8, nodes: 24}\n"
-    "providers:\n"
-    "  cloud: {kind: gcp}\n"
-    "pools:\n"
-    "  pe: {cluster: prod, reservation: east, provider: cloud, project: x, group: pe}\n"
-    "queues:\n"
-    "  chat: {wait_target: 20s, service: 30s}\n"
-    "workloads:\n"
-    "  chat-2x: {queue: chat, gpus: 2, clusters: {prod: {}}}\n";
 
 static void check_leaves(const char *path, const json_t *schema);
 
@@ -131,7 +117,7 @@ static bool fits_key(const json_t *schema, const char *key)
 
 static bool is_read(const char *folder, const char *section, const char *key)
 {
-    owned(chars) char *text = text_format("%s%s", head, section);
+    owned(chars) char *text = text_format("%s%s", small_head, section);
     owned(chars) char *path = test_folder_write(folder, "sluice.yaml", text);
     struct error err = { 0 };
     owned(config) struct config *config = config_read(path, &err);

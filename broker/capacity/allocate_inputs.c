@@ -11,6 +11,7 @@
 #include "broker/sizing/allocate_forecast.h"
 #include "broker/sizing/engine_facts.h"
 #include "broker/terminal/rate.h"
+#include "windows/forecast/origins.h"
 #include "windows/servers/service_file.h"
 
 #include <inttypes.h>
@@ -115,6 +116,23 @@ static void note_unserved(const struct allocate_model *model, const struct deman
                 first);
 }
 
+/* Sets how long the one window that is planned has been in force when the demand ends. */
+static int read_again(struct allocate_inputs *inputs, struct error *err)
+{
+    struct wall_time end = inputs->demand->end;
+    const char *name = inputs->options.window;
+    struct wall_time began = origins_under_way(inputs->config->windows, name, end);
+    char at[WALL_TEXT_SIZE];
+
+    if (began.ms == 0 || began.ms == end.ms)
+        return error_set(err, ERROR_INVALID,
+                         "window %s is not in force when the demand ends (%s), and --again plans "
+                         "the rest of a window that is: leave --again out, or give newer demand",
+                         name, wall_format(end, at));
+    inputs->forecast.again_ms = end.ms - began.ms;
+    return 0;
+}
+
 int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
 {
     owned(chars) char *path = config_find(call_text(inputs->call, "config"), err);
@@ -136,6 +154,8 @@ int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
     note_unserved(inputs->model, inputs->demand);
     if (!inputs->is_forecast)
         return 0;
+    if (inputs->is_again && read_again(inputs, err) < 0)
+        return -1;
     inputs->forecasts = forecasts_new(inputs->config, inputs->demand, &inputs->forecast, err);
     if (!inputs->forecasts)
         return -1;

@@ -52,6 +52,7 @@ struct allocate_inputs {
     struct demand *demand;
     struct allocate_model *model;
     bool is_forecast; /* set before reading: plan for the forecast's upper bound */
+    bool is_again;    /* set before reading: plan the rest of the window in force */
     struct forecasts_options forecast;
     struct forecasts *forecasts; /* NULL: last week counts as it was */
     double *scales;              /* the model's */

@@ -37,6 +37,7 @@ const struct command_option allocate_options[] = {
       "together; at most 99",
       false },
     FORECASTS_OPTIONS,
+    { "again", 0, NULL, "with --follow: plan the rest of the window that is in force", false },
     { "out", 0, "DIR", "folder of the schedules, instead of the configuration's", false },
     { "shard", 0, "I/N", "search only part I of N, and write the results to a file in --out",
       false },
@@ -99,6 +100,11 @@ static int read_options(struct allocate_command *command, struct error *err)
         (!command->inputs.is_forecast || !command->inputs.options.window))
         return error_set(err, ERROR_INVALID,
                          "--follow plans one window by its forecast: give --forecast and --window");
+    command->inputs.is_again = call_flag(call, "again");
+    if (command->inputs.is_again && command->inputs.forecast.follow_ms == 0)
+        return error_set(err, ERROR_INVALID,
+                         "--again plans the rest of a window by what its last hours brought: "
+                         "give --follow, too");
     command->inputs.options.is_saturated = call_flag(call, "saturate");
     command->inputs.options.is_estimate = call_flag(call, "estimate");
     return 0;

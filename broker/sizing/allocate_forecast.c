@@ -143,7 +143,12 @@ static void add_lead(const struct forecasts_options *options, struct text *out)
 {
     char lead[DURATION_TEXT_SIZE];
 
-    if (options->follow_ms > 0)
+    if (options->again_ms > 0)
+        text_add(out,
+                 "for the rest of the window in force, by plans that were made when it had "
+                 "been for %s)\n",
+                 duration_format(options->again_ms, lead));
+    else if (options->follow_ms > 0)
         text_add(out, "for the next window alone, by plans that were made %s before it)\n",
                  duration_format(options->follow_ms, lead));
     else
@@ -199,8 +204,10 @@ json_t *allocate_forecast_json(const struct forecasts *forecasts,
                                               cell->window, "why", cell->why));
     }
     return json_make(
-        "{s:i, s:o, s:o, s:o}", "horizon_days", options->horizon_days, "follow_s",
+        "{s:i, s:o, s:o, s:o, s:o}", "horizon_days", options->horizon_days, "follow_s",
         options->follow_ms > 0 ? json_integer(options->follow_ms / SECOND_MS) : json_null(),
+        "again_s",
+        options->again_ms > 0 ? json_integer(options->again_ms / SECOND_MS) : json_null(),
         "attainment", options->attainment > 0 ? json_real(100 * options->attainment) : json_null(),
         "not_planned", list);
 }

@@ -96,6 +96,7 @@ static struct forecast_setup setup_of(const struct demand *demand, const struct 
         .horizon_days = options ? options->horizon_days : 0,
         .without = options ? options->without : 0,
         .lead_ms = options ? options->follow_ms : 0,
+        .again_ms = options ? options->again_ms : 0,
     };
 }
 

@@ -23,6 +23,8 @@ struct forecasts_options {
     const char *only;  /* the one queue that is asked for; NULL: all */
     int horizon_days;  /* as in forecast_setup */
     int64_t follow_ms; /* its lead; 0: plans are for days */
+    int64_t again_ms;  /* with a lead, over 0: how long the window has been in force whose rest is
+                          planned */
     double attainment; /* 0 .. 1: bounds for this, all together; 0: each queue and window alone */
     struct wall_time now;
     unsigned without;  /* parts that are left out (windows/forecast/forecast_parts.h) */

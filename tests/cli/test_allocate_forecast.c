@@ -76,6 +76,9 @@ static void one_window_is_planned_shortly_before_it(void **state)
         /* the demand ends at midnight, and the window begins at eight */
         { ALLOCATE "--out @/out --forecast --follow 1h --window day", EXIT_ERROR,
           "begins 8h after the end of the demand" },
+        { ALLOCATE "--forecast --window day --again", EXIT_USAGE, "--follow" },
+        { ALLOCATE "--out @/out --forecast --follow 1h --window day --again", EXIT_ERROR,
+          "window day is not in force when the demand ends" },
     };
     owned(test_folder) char *folder = weeks_folder(1);
 
@@ -89,6 +92,24 @@ static void one_window_is_planned_shortly_before_it(void **state)
     assert_non_null(
         strstr(file->chars, "for the next window alone, by plans that were made 8h before it"));
     expect_mistakes(folder, mistakes, COUNT_OF(mistakes));
+}
+
+/* The night began at eight, and the demand ends at midnight. */
+static void the_rest_of_a_window_is_planned_while_it_is_in_force(void **state)
+{
+    owned(test_folder) char *folder = weeks_folder(1);
+
+    (void)state;
+
+    owned(said) struct said said = expect_code(
+        folder, EXIT_DONE,
+        ALLOCATE "--out @/out --forecast --follow 1h --window night --again -o json");
+    owned(text) struct text *file = said_file(folder, "out/night.yaml");
+    owned(json) json_t *root = json_parse(said.out->chars, said.out->length, "stdout", NULL);
+
+    assert_int_equal(json_integer_value(json_at(root, "forecast/again_s")), 4 * 3600);
+    assert_non_null(strstr(file->chars, "for the rest of the window in force, by plans that were "
+                                        "made when it had been for 4h"));
 }
 
 /* The last day overran its bound, so the forecast is stale: it may grow production, not shrink it.
@@ -168,6 +189,7 @@ int main(void)
         cmocka_unit_test(allocate_plans_for_the_bound_and_says_so),
         cmocka_unit_test(an_attainment_is_for_all_windows_together),
         cmocka_unit_test(one_window_is_planned_shortly_before_it),
+        cmocka_unit_test(the_rest_of_a_window_is_planned_while_it_is_in_force),
         cmocka_unit_test(a_stale_forecast_never_shrinks_production),
         cmocka_unit_test(demand_that_ended_long_ago_never_shrinks_production),
         cmocka_unit_test(an_event_is_named_as_not_planned_for),

@@ -111,8 +111,8 @@ static size_t chosen(const struct pair *pair)
 }
 
 /* What `allocate --forecast --follow 1h --attainment 95` scales to, with demand until the lead
-   before that span; false: its number is that of an occurrence which is under way. */
-static void ship(const struct pair *pair, size_t span, double servers[QUEUES])
+   before that span, or with --again, until so long after it has begun. */
+static void ship(const struct pair *pair, size_t span, int64_t again_ms, double servers[QUEUES])
 {
     const struct course_span *at = &pair->course.spans.items[span];
     struct forecast_share items[QUEUES];
@@ -121,7 +121,8 @@ static void ship(const struct pair *pair, size_t span, double servers[QUEUES])
         items[i].setup = field_forecast_setup(&pair->fields[i]);
         items[i].setup.horizon_days = 1;
         items[i].setup.lead_ms = pair->lead_ms;
-        items[i].setup.end.ms = at->time.begin.ms - pair->lead_ms;
+        items[i].setup.again_ms = again_ms;
+        items[i].setup.end.ms = at->time.begin.ms + (again_ms > 0 ? again_ms : -pair->lead_ms);
         items[i].forecast = forecast_past(&items[i].setup);
         items[i].gpus = pair->worlds[i].queue.gpus;
     }
@@ -169,7 +170,7 @@ static void what_ships_is_what_was_measured(void **state)
                 (pair.course.end_day - pair.course.spans.items[span].day) % 2 == 1 ||
                 !is_first(&pair.course, span))
                 continue;
-            ship(&pair, span, servers);
+            ship(&pair, span, 0, servers);
             for (size_t i = 0; i < QUEUES; i++)
                 if (fabs(servers[i] / wanted(&pair, i, chosen(&pair), span) - 1) > 1e-9)
                     fail_msg("%s, span %zu, queue %zu: %.4f servers ship, %.4f were measured",
@@ -179,6 +180,57 @@ static void what_ships_is_what_was_measured(void **state)
         forget(&pair);
         pair_clear(&pair);
     }
+}
+
+/* The bound that a backtest has for the rest of a span. */
+static double again(const struct pair *pair, size_t queue, size_t span, size_t look)
+{
+    const struct outlook *outlook = &pair->fields[queue].outlooks[OUTLOOK_FOLLOW];
+    size_t share = outlook->shares[chosen(pair) * pair->course.spans.count + span];
+
+    return outlook->again[(outlook->looks[span] + look) * SHARES + share];
+}
+
+/* Each day has a level of its own, which its hours show. */
+static void make_moody(struct demand_series *series)
+{
+    for (size_t i = 0; i < series->count; i++)
+        series->counts[DEMAND_LOW][i] = (int32_t)(series->counts[DEMAND_LOW][i] *
+                                                  (1 + 0.25 * (double)(i / 48 * 7 % 5)));
+}
+
+/* The rest of each window, for a queue whose days differ and for the wild one. */
+static void what_ships_of_a_rest_is_what_was_measured(void **state)
+{
+    size_t looks = 0;
+    size_t changed = 0;
+    struct pair pair;
+
+    (void)state;
+    pair_init(&pair, from_midnight);
+    make_moody(&pair.worlds[0].series);
+    foretell(&pair);
+    for (size_t span = 0; span < pair.course.spans.count; span++)
+        for (size_t look = 0; look < outlook_looks(&pair.fields[0].outlooks[OUTLOOK_FOLLOW], span);
+             look += 3) {
+            const struct course_span *at = &pair.course.spans.items[span];
+            double servers[QUEUES];
+
+            if (at->week + 1 < WEEKS || (pair.course.end_day - at->day) % 2 == 1)
+                continue;
+            ship(&pair, span, outlook_look_made(at, look).ms - at->time.begin.ms, servers);
+            for (size_t i = 0; i < QUEUES; i++) {
+                looks++;
+                changed += fabs(servers[i] / wanted(&pair, i, chosen(&pair), span) - 1) > 0.01;
+                if (fabs(servers[i] / again(&pair, i, span, look) - 1) > 1e-9)
+                    fail_msg("span %zu, look %zu, queue %zu: %.4f servers ship, %.4f measured",
+                             span, look, i, servers[i], again(&pair, i, span, look));
+            }
+        }
+    if (looks == 0 || changed == 0 || changed == looks)
+        fail_msg("%zu of %zu looks change a plan", changed, looks);
+    forget(&pair);
+    pair_clear(&pair);
 }
 
 /* The hour before midnight is another one: the plan of a window that begins at midnight, made an
@@ -310,6 +362,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_ships_is_what_was_measured),
+        cmocka_unit_test(what_ships_of_a_rest_is_what_was_measured),
         cmocka_unit_test(no_share_knows_the_hours_after_its_plan),
         cmocka_unit_test(a_node_stays_for_what_is_planned_already),
         cmocka_unit_test(no_node_waits_for_a_plan_that_is_not_made),

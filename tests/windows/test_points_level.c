@@ -70,14 +70,15 @@ static void a_level_is_what_windows_agree_on(void **state)
     }
 }
 
-/* All hours lie a little over or under what is expected, the last six as they are told. */
+/* Hours lie a little over what is expected for half a day, then a little under it; the last six as
+   they are told. */
 static void make_hours(struct forecast_cell cells[DAY_HOURS], const double last[6], double expected,
                        int known)
 {
     for (int hour = 0; hour < DAYS * DAY_HOURS; hour++) {
         int from_end = DAYS * DAY_HOURS - hour;
         double profile = from_end <= 6 ? expected : NEED;
-        double rest = from_end <= 6 ? last[6 - from_end] : 0.01 * (hour % 2 ? 1 : -1);
+        double rest = from_end <= 6 ? last[6 - from_end] : 0.01 * (hour / 12 % 2 ? 1 : -1);
 
         *array_add(&cells[hour % DAY_HOURS].past) = (struct forecast_occurrence){
             .day = hour / DAY_HOURS,
@@ -112,7 +113,7 @@ static void hours_tell_a_shift_from_an_outage(void **state)
           0.599,
           0.601,
           true },
-        { "an hour too few", { 0, 0, 0, 0, 0.6, 0.6 }, NEED, 71, 0.1, 0.4, false },
+        { "an hour too few", { 0, 0, 0, 0, 0.6, 0.6 }, NEED, 71, 0.3, 0.58, false },
         { "a quiet morning", { -0.4, -0.4, -0.4, -0.4, -0.4, -0.4 }, NEED, 720, -0.4, -0.2, false },
         { "an outage", { -2, -2, -2, -2, -2, -2 }, NEED, 720, -0.01, 0.01, false },
         { "one that is over", { -2, -2, -2, -2, 0, 0 }, NEED, 720, -0.01, 0.01, false },
@@ -147,8 +148,8 @@ static void hours_tell_a_shift_from_an_outage(void **state)
 static void a_shift_does_not_fade(void **state)
 {
     struct points_origin origin = { DAYS, { DAYS * (int64_t)DAY_MS }, true };
-    struct points_level shift = { 0.6, true };
-    struct points_level level = { 0.6, false };
+    struct points_level shift = { 0.6, 0.9, true, false };
+    struct points_level level = { 0.6, 0.9, false, false };
 
     (void)state;
     assert_true(fabs(points_level_left(&shift, DAYS + 3, &origin) - 0.6) < 1e-12);

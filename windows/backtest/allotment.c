@@ -84,6 +84,23 @@ static double wanted_of(const struct plan *plan, size_t field, size_t span)
                                               : outlook->bounds[span * SHARES + share];
 }
 
+/* What each span is planned for at a level, from the shares that were chosen. */
+static void set_wanted(const struct plan *plan, size_t level)
+{
+    size_t spans = plan->fields[0].course->spans.count;
+
+    for (size_t field = 0; field < plan->count; field++) {
+        struct outlook *outlook = &plan->fields[field].outlooks[plan->kind];
+
+        for (size_t span = plan->first; span < plan->end; span++) {
+            outlook->wanted[level * spans + span] = wanted_of(plan, field, span);
+            if (outlook->shares)
+                outlook->shares[level * spans + span] =
+                    plan->shares[cell_of(plan, field, span) - plan->cells];
+        }
+    }
+}
+
 static void share_out(const struct plan *plan)
 {
     const struct course *course = plan->fields[0].course;
@@ -98,11 +115,7 @@ static void share_out(const struct plan *plan)
     }
     for (size_t level = 0; level < OUTLOOK_LEVEL_COUNT; level++) {
         shares_choose(plan->cells, cells, misses_of(plan, levels[level]), plan->shares);
-        for (size_t field = 0; field < plan->count; field++)
-            for (size_t span = plan->first; span < plan->end; span++)
-                plan->fields[field]
-                    .outlooks[plan->kind]
-                    .wanted[level * course->spans.count + span] = wanted_of(plan, field, span);
+        set_wanted(plan, level);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "windows/backtest/outlook.h"
 
 #include "windows/backtest/field.h"
+#include "windows/forecast/forecast_parts.h"
 #include "windows/forecast/forecast_share.h"
 #include "windows/forecast/occurrences.h"
 #include "windows/forecast/shares.h"
@@ -25,6 +26,24 @@ static int horizon_of(enum outlook_kind kind)
     return kind == OUTLOOK_WEEKLY ? WEEK_DAYS : 1;
 }
 
+/* Makes room for the looks of each span: an hour after its beginning, two hours, until its end. */
+static void add_looks(struct outlook *outlook, const struct course *course)
+{
+    size_t spans = course->spans.count;
+    size_t count = 0;
+
+    outlook->looks = mem_new_array(spans + 1, sizeof *outlook->looks);
+    outlook->shares = mem_new_array(OUTLOOK_LEVEL_COUNT * spans, sizeof *outlook->shares);
+    for (size_t i = 0; i < spans; i++) {
+        const struct wall_span *time = &course->spans.items[i].time;
+
+        outlook->looks[i] = count;
+        count += (size_t)((time->end.ms - time->begin.ms - 1) / HOUR_MS);
+    }
+    outlook->looks[spans] = count;
+    outlook->again = mem_new_array(SHARES * (count + 1), sizeof *outlook->again);
+}
+
 void outlook_init(struct outlook *outlook, const struct field *field, enum outlook_kind kind)
 {
     size_t spans = field->course->spans.count;
@@ -36,6 +55,8 @@ void outlook_init(struct outlook *outlook, const struct field *field, enum outlo
         .wanted = mem_new_array(OUTLOOK_LEVEL_COUNT * spans, sizeof *outlook->wanted),
         .numbers = mem_new_array(spans, sizeof *outlook->numbers),
     };
+    if (kind == OUTLOOK_FOLLOW && !(field->without & FORECAST_AGAIN))
+        add_looks(outlook, field->course);
     outlook->shared = kind == OUTLOOK_FOLLOW
                           ? mem_new_array(SHARES * spans, sizeof *outlook->shared)
                           : outlook->bounds;
@@ -46,6 +67,9 @@ void outlook_clear(struct outlook *outlook)
     if (outlook->shared != outlook->bounds)
         mem_free(outlook->shared);
     mem_free(outlook->bounds);
+    mem_free(outlook->looks);
+    mem_free(outlook->again);
+    mem_free(outlook->shares);
     mem_free(outlook->wanted);
     mem_free(outlook->numbers);
 }
@@ -93,6 +117,35 @@ static void foretell(const struct course *course, struct forecast *forecast,
     }
 }
 
+/* Sets the bounds of the look `look` of each span that has so many. */
+static void foretell_again(struct outlook *outlook, const struct course *course,
+                           const struct forecast *forecast, size_t look)
+{
+    for (size_t i = 0; i < course->spans.count; i++) {
+        const struct course_span *span = &course->spans.items[i];
+        const double *shares = look < outlook_looks(outlook, i) ? shares_of(forecast, span) : NULL;
+
+        if (shares)
+            memcpy(&outlook->again[(outlook->looks[i] + look) * SHARES], shares,
+                   SHARES * sizeof *shares);
+    }
+}
+
+static void look_again(struct outlook *outlook, const struct course *course,
+                       struct forecast *forecast, const struct forecast_setup *setup)
+{
+    struct forecast_setup again = *setup;
+    size_t most = 0;
+
+    for (size_t i = 0; outlook->looks && i < course->spans.count; i++)
+        most = outlook_looks(outlook, i) > most ? outlook_looks(outlook, i) : most;
+    for (size_t look = 0; look < most; look++) {
+        again.again_ms = (int64_t)(look + 1) * HOUR_MS;
+        forecast_predict(forecast, &again);
+        foretell_again(outlook, course, forecast, look);
+    }
+}
+
 void outlook_foretell(struct outlook *outlook, const struct field *field)
 {
     struct forecast_setup setup = field_forecast_setup(field);
@@ -103,6 +156,7 @@ void outlook_foretell(struct outlook *outlook, const struct field *field)
     foretell(field->course, forecast, &setup, outlook->bounds);
     if (outlook->shared == outlook->bounds)
         return;
+    look_again(outlook, field->course, forecast, &setup);
     setup.is_shared = true;
     setup.day = field->course->end_day;
     foretell(field->course, forecast, &setup, outlook->shared);
@@ -235,4 +289,25 @@ int outlook_number(const struct outlook *outlook, const struct field *field, siz
     if (!(asked > 0))
         return number;
     return (int)ceil((number - 0.5) * wanted_at(outlook, field, level, span) / asked);
+}
+
+size_t outlook_looks(const struct outlook *outlook, size_t span)
+{
+    return outlook->looks ? outlook->looks[span + 1] - outlook->looks[span] : 0;
+}
+
+struct wall_time outlook_look_made(const struct course_span *span, size_t look)
+{
+    return (struct wall_time){ span->time.begin.ms + (int64_t)(look + 1) * HOUR_MS };
+}
+
+int outlook_number_again(const struct outlook *outlook, const struct field *field, size_t level,
+                         size_t span, size_t look)
+{
+    size_t share = outlook->shares[level * field->course->spans.count + span];
+    double first = outlook->bounds[span * SHARES + share];
+    double now = outlook->again[(outlook->looks[span] + look) * SHARES + share];
+    int number = outlook_number(outlook, field, level, span);
+
+    return first > 0 && now > 0 ? (int)ceil((number - 0.5) * now / first) : number;
 }

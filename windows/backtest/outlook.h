@@ -29,7 +29,8 @@ enum { OUTLOOK_LEVEL_COUNT = 18 };
 enum outlook_kind {
     OUTLOOK_WEEKLY,  /* one number for all days of a window in a week */
     OUTLOOK_NIGHTLY, /* one for each */
-    OUTLOOK_FOLLOW,  /* the same, looked at again shortly before its window begins */
+    OUTLOOK_FOLLOW,  /* the same, looked at again shortly before its window begins, and each hour
+                        while it is in force */
     OUTLOOKS
 };
 
@@ -40,6 +41,11 @@ struct outlook {
                        unknown */
     double *shared; /* the same, for distributing misses: `bounds` itself, except that a revised
                        window has only its own bound new */
+    size_t *looks;  /* [span]: its first one in `again`, for each hour after the span has begun;
+                       NULL:  there are none */
+    double *again;  /* [look * SHARES + share]: the bounds as they are known then; 0: unknown */
+    size_t *shares; /* [level * spans + span]: the share of `bounds` that is planned for; with
+                       `looks` */
     double *wanted; /* [level * spans + span]: those of them that are planned for */
     int *numbers;   /* [span]: exactly, at the chosen level */
 };
@@ -68,3 +74,13 @@ int outlook_search(struct outlook *outlook, const struct field *field, size_t we
 /* Servers of a span. */
 int outlook_number(const struct outlook *outlook, const struct field *field, size_t level,
                    size_t span);
+
+/* How often a span is looked at again. */
+size_t outlook_looks(const struct outlook *outlook, size_t span);
+
+/* When that happens for the time `look`, from 0 on. */
+struct wall_time outlook_look_made(const struct course_span *span, size_t look);
+
+/* Servers of a span's rest from then on. */
+int outlook_number_again(const struct outlook *outlook, const struct field *field, size_t level,
+                         size_t span, size_t look);

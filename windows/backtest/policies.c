@@ -55,9 +55,9 @@ const struct policy policies[] = {
     { "sluice-daily", "the same for each next day alone, planned every night",
       "misses", OUTLOOK_LEVELS, OUTLOOK_LEVEL_COUNT, 10,
       .is_share = true, .outlook = OUTLOOK_NIGHTLY, .is_planned = true, .plan = plan_daily },
-    { "sluice-follow", "the nightly plan, each window's number once more shortly before it begins",
+    { "sluice-follow", "the nightly plan, each window once more shortly before it begins, and each hour",
       "misses", OUTLOOK_LEVELS, OUTLOOK_LEVEL_COUNT, 10,
-      .is_share = true, .outlook = OUTLOOK_FOLLOW, .is_planned = true, .plan = plan_follow },
+      .is_share = true, .outlook = OUTLOOK_FOLLOW, .is_again = true, .is_planned = true, .plan = plan_follow },
     { "windowed-oracle", "what each window will need",
       NULL, { 1 }, 1, 0,
       .is_oracle = true, .is_planned = true, .plan = plan_oracle_windows },
@@ -83,9 +83,18 @@ size_t policies_oracle(void)
     return COUNT_OF(policies) - 2;
 }
 
+/* The first slot that has what is decided then: nodes take their time. */
+static size_t slot_of_look(const struct field *field, const struct course_span *span, size_t look)
+{
+    struct wall_time made = outlook_look_made(span, look);
+
+    return course_slot_from(field->course, (struct wall_time){ made.ms + field->up_ms });
+}
+
 void policies_known(const struct policy *policy, const struct field *field, size_t *ret_known)
 {
     const struct course *course = field->course;
+    const struct outlook *follow = &field->outlooks[OUTLOOK_FOLLOW];
 
     for (size_t i = 0; i < course->spans.count; i++) {
         const struct course_span *span = &course->spans.items[i];
@@ -98,6 +107,9 @@ void policies_known(const struct policy *policy, const struct field *field, size
         course_slots_of(course, span, &first, &end);
         for (size_t slot = first; slot < end; slot++)
             ret_known[slot] = made;
+        for (size_t look = 0; policy->is_again && look < outlook_looks(follow, i); look++)
+            for (size_t slot = slot_of_look(field, span, look); slot < end; slot++)
+                ret_known[slot] = course_slot_from(course, outlook_look_made(span, look));
     }
 }
 
@@ -285,10 +297,33 @@ static int plan_daily(const struct field *field, double level, int *servers, str
     return 0;
 }
 
+/* The rest of each span gets the number of its last look. */
+static void plan_again(const struct field *field, const struct outlook *outlook, double misses,
+                       int *servers)
+{
+    const struct course *course = field->course;
+    size_t level = outlook_level(misses);
+
+    for (size_t i = 0; i < course->spans.count; i++) {
+        const struct course_span *span = &course->spans.items[i];
+        size_t first;
+        size_t end;
+
+        course_slots_of(course, span, &first, &end);
+        for (size_t look = 0; span->week > 0 && look < outlook_looks(outlook, i); look++) {
+            int number = outlook_number_again(outlook, field, level, i, look);
+
+            for (size_t slot = slot_of_look(field, span, look); slot < end; slot++)
+                servers[slot] = number > 1 ? number : 1;
+        }
+    }
+}
+
 static int plan_follow(const struct field *field, double level, int *servers, struct error *err)
 {
     (void)err;
     plan_outlook(field, &field->outlooks[OUTLOOK_FOLLOW], level, servers);
+    plan_again(field, &field->outlooks[OUTLOOK_FOLLOW], level, servers);
     return 0;
 }
 

@@ -251,6 +251,19 @@ static void learn_until(struct rolling *rolling, size_t count, const struct poin
     look_around(rolling);
 }
 
+/* If the last hours tell nothing of the next ones, what is known of them changes no plan: the first
+   one of the occurrence stands. */
+static void stand_by(struct rolling *rolling, struct wall_time begin)
+{
+    struct wall_time first = origins_first(rolling->setup, begin);
+
+    if (rolling->setup->again_ms == 0 || rolling->level.is_lasting ||
+        rolling->origin.at.ms <= first.ms)
+        return;
+    rolling->origin.at = first;
+    look_around(rolling);
+}
+
 static int compare_entries(const void *a, const void *b)
 {
     const struct entry *first = a;
@@ -291,9 +304,11 @@ static void roll(struct rolling *rolling)
 
         if (i == 0 || origin.at.ms != rolling->origin.at.ms)
             learn_until(rolling, i, &origin);
+        stand_by(rolling, entry->item->begin);
         foretell(rolling, entry);
     }
     learn_until(rolling, rolling->entries.count, &now);
+    stand_by(rolling, (struct wall_time){ setup->end.ms - setup->again_ms });
 }
 
 static void set_bounds(const struct rolling *rolling, struct forecast_cell *cell)

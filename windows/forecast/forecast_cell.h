@@ -47,6 +47,8 @@ struct forecast_setup {
     struct wall_time now; /* 0: it is not asked how old the demand is */
     int horizon_days;     /* a plan is made again after so many: 1 to 7 (also for 0) */
     int64_t lead_ms;      /* over 0: again for each window, so long before it begins */
+    int64_t again_ms;     /* with a lead, over 0: once more, so long after each window has begun; a
+                             shorter one keeps the plan of its beginning */
     bool is_shared;       /* with a lead: for all windows of a day together, as their misses are
                              shared out, when the first of them is planned; at its midnight at
                              the latest */

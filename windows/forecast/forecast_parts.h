@@ -11,6 +11,7 @@ enum forecast_part {
     FORECAST_SHORT_HISTORY = 1 << 1,
     FORECAST_CAP = 1 << 2,
     FORECAST_LEVEL_SHIFT = 1 << 3,
+    FORECAST_AGAIN = 1 << 4,
 };
 
 struct forecast_part_row {

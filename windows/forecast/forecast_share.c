@@ -96,7 +96,7 @@ static void choose_by_day(const struct forecast_share *items, size_t count, doub
 
     for (size_t window = 0; window < windows; window++)
         days[window] = next_day(&items[0].setup, window);
-    for (int64_t day = first; day <= first + WEEK_DAYS; day++) {
+    for (int64_t day = first - 1; day <= first + WEEK_DAYS; day++) {
         if (!has_day(days, windows, day))
             continue;
         predict_day(items, count, day);

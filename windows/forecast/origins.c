@@ -5,6 +5,7 @@
  */
 #include "windows/forecast/origins.h"
 
+#include "base/text.h"
 #include "windows/forecast/occurrences.h"
 
 enum { WEEK_DAYS = 7 };
@@ -33,6 +34,21 @@ struct wall_time origins_begin(const struct window_set *set, struct wall_time wa
     return begin;
 }
 
+struct wall_time origins_under_way(const struct window_set *set, const char *name,
+                                   struct wall_time wall)
+{
+    const struct window *window = window_at(set, wall);
+    struct wall_time began = window_began(set, wall);
+    struct wall_time at;
+
+    if (window->event || !text_equal(window->name, name))
+        return (struct wall_time){ 0 };
+    at = origins_begin(set, occurrences_midnight(set, occurrences_day(set, began)));
+    while (at.ms < began.ms && window_beneath(set, at) != window)
+        at = origins_next_begin(set, at);
+    return at.ms < began.ms ? at : began;
+}
+
 /* When the misses of a day are shared out: with the first of its windows that is planned, as long
    as that is not after its midnight. */
 static struct points_origin origin_of_day(const struct forecast_setup *setup, int64_t day)
@@ -44,9 +60,22 @@ static struct points_origin origin_of_day(const struct forecast_setup *setup, in
     return origin;
 }
 
+struct wall_time origins_first(const struct forecast_setup *setup, struct wall_time begin)
+{
+    return (struct wall_time){ begin.ms - setup->lead_ms };
+}
+
+/* When a window's own plan is made, or looked at again. */
+static struct wall_time late_origin(const struct forecast_setup *setup,
+                                    const struct forecast_occurrence *item)
+{
+    if (setup->again_ms > 0 && item->begin.ms + setup->again_ms < item->end.ms)
+        return (struct wall_time){ item->begin.ms + setup->again_ms };
+    return origins_first(setup, item->begin);
+}
+
 /* When the plan for an occurrence is made.  Plans are made every horizon, counted back from
-   `end`; the last one that is not after the occurrence's day plans it.  If each window has a plan
-   of its own, that plan is made lead_ms before the window begins. */
+   `end`; the last one that is not after the occurrence's day plans it. */
 struct points_origin origins_of(const struct forecast_setup *setup,
                                 const struct forecast_occurrence *item, int64_t end)
 {
@@ -56,7 +85,7 @@ struct points_origin origins_of(const struct forecast_setup *setup,
     if (setup->lead_ms > 0 && setup->is_shared)
         return origin_of_day(setup, item->day);
     if (setup->lead_ms > 0) {
-        origin.at.ms = item->begin.ms - setup->lead_ms;
+        origin.at = late_origin(setup, item);
         return origin;
     }
     origin.is_late = false;
@@ -75,17 +104,23 @@ struct points_origin origins_now(const struct forecast_setup *setup)
         origin.at.ms = setup->end.ms < origin.at.ms ? setup->end.ms : origin.at.ms;
         return origin;
     }
-    if (setup->lead_ms > 0)
-        return (struct points_origin){ occurrences_day(setup->set, setup->end), setup->end, true };
+    if (setup->lead_ms > 0) {
+        struct wall_time begin = { setup->end.ms - setup->again_ms };
+
+        return (struct points_origin){ occurrences_day(setup->set, begin), setup->end, true };
+    }
     origin.at = occurrences_midnight(setup->set, origin.day);
     return origin;
 }
 
-/* A plan of single windows does not plan the rest of the occurrence under way. */
+/* A plan of single windows does not plan the rest of the occurrence under way, unless it is looked
+   at again. */
 struct wall_time origins_from(const struct forecast_setup *setup)
 {
     if (setup->lead_ms == 0)
         return setup->end;
+    if (setup->again_ms > 0 && !setup->is_shared)
+        return (struct wall_time){ setup->end.ms - setup->again_ms };
     return origins_begin(setup->set, setup->is_shared ? occurrences_midnight(setup->set, setup->day)
                                                       : setup->end);
 }

@@ -16,6 +16,9 @@ int origins_horizon(const struct forecast_setup *setup);
 struct points_origin origins_of(const struct forecast_setup *setup,
                                 const struct forecast_occurrence *item, int64_t end);
 
+/* With a lead: when an occurrence that begins then is planned at first. */
+struct wall_time origins_first(const struct forecast_setup *setup, struct wall_time begin);
+
 /* The plan that is made at the end of the demand. */
 struct points_origin origins_now(const struct forecast_setup *setup);
 
@@ -25,6 +28,11 @@ struct wall_time origins_begin(const struct window_set *set, struct wall_time wa
 
 /* The beginning after that one. */
 struct wall_time origins_next_begin(const struct window_set *set, struct wall_time begin);
+
+/* When the stretch of the window of this name began that is in force at `wall`, or the first one of
+   that local day; 0: another window is in force, or an event. */
+struct wall_time origins_under_way(const struct window_set *set, const char *name,
+                                   struct wall_time wall);
 
 /* From which moment on, and before which, the stretches lie that the plan of now is for. */
 struct wall_time origins_from(const struct forecast_setup *setup);

@@ -36,8 +36,10 @@ double points_profile(const struct forecast_cell *cell, int weekday, int64_t day
 
 /* By how much the queue's last windows were over their profiles, as a logarithm. */
 struct points_level {
-    double value;  /* 0: they did not, or are not known */
-    bool is_shift; /* each of the last ones lay over what noise explains: it stays */
+    double value;    /* 0: they did not, or are not known */
+    double left;     /* part of it on the origin's day; as much of that each day later */
+    bool is_shift;   /* each of the last ones lay over what noise explains: it stays */
+    bool is_lasting; /* of hours: what one lay over its profile, those four hours later do, too */
 };
 
 struct points_level points_level(const struct forecast *forecast,

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The level of a queue's last days, over their profiles: a mean of what each window, or in a plan
- * that follows the day each hour, lay over its own, which fades.
+ * The level of a queue's last days, over their profiles: a fading mean of what each window lay over
+ * its own.  A plan that follows the day has the level of the last hours (level_filter.h).
  *
  * Three rules override it.  If each of the last two hours lay so far over its profile that noise
  * does not explain it, the level has shifted, and their mean counts without fading.  Hours of less
@@ -11,6 +11,7 @@
  * are planned lower only when two days agree.
  */
 #include "windows/forecast/forecast_parts.h"
+#include "windows/forecast/level_filter.h"
 #include "windows/forecast/points.h"
 
 #include <math.h>
@@ -20,6 +21,7 @@ enum {
     LEVEL_DAYS = 14, /* longer ago says nothing of the level */
     SHIFT_HOURS = 2,
     NOISE_HOURS = 72, /* at least, to know what noise is */
+    AHEAD_HOURS = 2,  /* from a plan until its window is in force */
 };
 
 static const double most = 0.6931471805599453; /* ln 2, of one window or hour */
@@ -27,12 +29,10 @@ static const double shift_deviations = 3;
 static const double noise_least = 0.04;
 static const double deviation_of_median = 1.4826; /* of the normal law's distances */
 
-/* The decay of the last days' level: for windows, and for hours. */
-static const struct {
-    double half_life; /* days */
-    double prior;     /* of them, without a deviation */
-    double left;      /* a day later */
-} paces[] = { { 1.5, 0.5, 0.8 }, { 0.125, 0.5, 0.95 } };
+/* The decay of the last days' level. */
+static const double half_life = 1.5; /* days */
+static const double prior = 0.5;     /* of them, without a deviation */
+static const double left = 0.8;      /* a day later */
 
 /* What a window or an hour lay over its profile. */
 struct rest {
@@ -47,15 +47,6 @@ struct rests {
     ARRAY(struct rest) list; /* in the order of their ends */
 };
 
-/* Days since then, as they fade. */
-static double faded(const struct forecast_occurrence *item, const struct points_origin *origin)
-{
-    double age = origin->is_late ? (double)(origin->at.ms - item->end.ms) / DAY_MS
-                                 : (double)points_age(item, origin);
-
-    return exp2(-age / paces[origin->is_late].half_life);
-}
-
 static int compare_ends(const void *a, const void *b)
 {
     const struct rest *first = a;
@@ -66,7 +57,7 @@ static int compare_ends(const void *a, const void *b)
     return first->value < second->value ? -1 : first->value > second->value;
 }
 
-/* Lists the known differences from the profiles, with their fading weights. */
+/* Lists the known differences from the profiles, with weights that fade by days. */
 static void list_rests(const struct forecast *forecast, const struct points_origin *origin,
                        struct rests *out)
 {
@@ -78,9 +69,13 @@ static void list_rests(const struct forecast *forecast, const struct points_orig
                 break;
             if (!points_is_known(item, origin) || !(item->profile > 0))
                 continue;
-            *array_add(&out->list) = (struct rest){ item->end.ms, item->day, item->profile,
-                                                    log(item->need / item->profile),
-                                                    faded(item, origin) };
+            *array_add(&out->list) = (struct rest){
+                item->end.ms,
+                item->day,
+                item->profile,
+                log(item->need / item->profile),
+                exp2(-(double)points_age(item, origin) / half_life),
+            };
         }
     if (out->list.count > 0)
         qsort(out->list.items, out->list.count, sizeof *out->list.items, compare_ends);
@@ -96,24 +91,47 @@ static void weigh_hours(struct rests *rests)
     for (size_t i = 0; i < rests->list.count; i++) {
         struct rest *rest = &rests->list.items[i];
 
-        rest->weight *= rest->value < -most
-                            ? 0
-                            : fmin(1, rest->profile * (double)rests->list.count / sum);
+        rest->weight = rest->value < -most
+                           ? 0
+                           : fmin(1, rest->profile * (double)rests->list.count / sum);
     }
 }
 
-static double mean_level(const struct rests *rests, const struct points_origin *origin)
+static double limited(double value)
+{
+    return fmin(fmax(value, -most), most);
+}
+
+static double mean_level(const struct rests *rests)
 {
     double sum = 0;
-    double weights = paces[origin->is_late].prior;
+    double weights = prior;
 
     for (size_t i = 0; i < rests->list.count; i++) {
         const struct rest *rest = &rests->list.items[i];
 
-        sum += rest->weight * fmin(fmax(rest->value, -most), most);
+        sum += rest->weight * limited(rest->value);
         weights += rest->weight;
     }
     return sum / weights;
+}
+
+static struct points_level level_of_hours(struct rests *rests, const struct points_origin *origin)
+{
+    struct level_sample *samples = mem_new_array(rests->list.count, sizeof *samples);
+    struct level_filter filter;
+
+    weigh_hours(rests);
+    for (size_t i = 0; i < rests->list.count; i++) {
+        const struct rest *rest = &rests->list.items[i];
+
+        samples[i] = (struct level_sample){ rest->end_ms, limited(rest->value), rest->weight };
+    }
+    filter = level_filter(samples, rests->list.count, origin->at.ms);
+    mem_free(samples);
+    return (struct points_level){ .value = filter.value,
+                                  .left = pow(filter.left, AHEAD_HOURS),
+                                  .is_lasting = filter.persistence >= LEVEL_LASTS };
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -180,14 +198,15 @@ static double agreed(const struct rests *rests, double level)
 struct points_level points_level(const struct forecast *forecast,
                                  const struct points_origin *origin, unsigned without)
 {
-    struct points_level level = { 0 };
+    struct points_level level;
     struct rests rests = { 0 };
     bool is_today;
 
     list_rests(origin->is_late ? forecast->hours : forecast, origin, &rests);
     if (origin->is_late)
-        weigh_hours(&rests);
-    level.value = mean_level(&rests, origin);
+        level = level_of_hours(&rests, origin);
+    else
+        level = (struct points_level){ .value = mean_level(&rests), .left = left };
     is_today = rests.list.count > 0 && rests.list.items[rests.list.count - 1].day >= origin->day;
     if (without & FORECAST_LEVEL_SHIFT) {
         array_clear(&rests.list);
@@ -207,5 +226,5 @@ double points_level_left(const struct points_level *level, int64_t day,
 {
     if (level->is_shift)
         return level->value;
-    return level->value * pow(paces[origin->is_late].left, (double)(day - origin->day + 1));
+    return level->value * pow(level->left, (double)(day - origin->day + 1));
 }

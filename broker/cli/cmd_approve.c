@@ -82,6 +82,8 @@ static char *describe(const json_t *row)
              json_text_or(row, "created", "-"));
     if (json_text_or(row, "reason", "")[0] != '\0')
         text_add(out, "  reason: %s\n", json_text_or(row, "reason", "-"));
+    if (json_text_or(row, "from", "")[0] != '\0')
+        text_add(out, "  from %s alone\n", json_text_or(row, "from", "-"));
     json_array_foreach(json_object_get(row, "pools"), i, part)
         text_add(out, "  %s +%" PRId64 "\n", json_text_or(part, "pool", "-"),
                  json_int_or(part, "nodes", 0));

@@ -23,6 +23,7 @@ enum { ANSWER_LIMIT = 16 << 20, KEY_DIGITS = 32, KEY_SIZE = 80 };
 
 const struct command_option reclaim_options[] = {
     { "to", 0, "CLUSTER", "the production cluster that needs nodes", false },
+    { "from", 0, "CLUSTER", "the research cluster that gives the nodes (default: any)", false },
     { "nodes", 0, "N", "how many nodes", false },
     { "gpus", 0, "N", "how many GPUs, rounded up to whole nodes", false },
     { "for", 0, "DURATION", "how long the nodes stay (default 2h); then the schedule counts again",
@@ -193,10 +194,11 @@ static json_t *ask(const struct config *config, const struct command_call *call,
     if (call_duration(call, "for", &for_ms, err) < 0)
         return NULL;
     make_key(call, key, sizeof key);
-    request = json_make("{ss sI ss sI sb sb ss}", "cluster", call_text(call, "to"), "nodes",
-                        (json_int_t)nodes, "reason", call_text(call, "reason"), "for_s",
-                        (json_int_t)(for_ms / SECOND_MS), "is_dry_run", (int)is_dry_run, "is_new",
-                        (int)call_flag(call, "new"), "key", key);
+    request = json_make("{ss ss sI ss sI sb sb ss}", "cluster", call_text(call, "to"), "from",
+                        call_text_or(call, "from", ""), "nodes", (json_int_t)nodes, "reason",
+                        call_text(call, "reason"), "for_s", (json_int_t)(for_ms / SECOND_MS),
+                        "is_dry_run", (int)is_dry_run, "is_new", (int)call_flag(call, "new"), "key",
+                        key);
     answer = client_ask(config, HTTP_POST, "/v1/reclaim", request, err);
     if (!answer && err->kind == ERROR_UNKNOWN_OUTCOME)
         answer = client_ask(config, HTTP_POST, "/v1/reclaim", request, err);
@@ -204,8 +206,13 @@ static json_t *ask(const struct config *config, const struct command_call *call,
 }
 
 static const struct wide_column wide[] = {
-    { ">WANTED", "wanted_nodes" },    { "CREATED", "created" },   { "PROMISED", "promised" },
-    { "APPROVED BY", "approved_by" }, { "ENDED BY", "ended_by" }, { 0 },
+    { ">WANTED", "wanted_nodes" },
+    { "FROM", "from" },
+    { "CREATED", "created" },
+    { "PROMISED", "promised" },
+    { "APPROVED BY", "approved_by" },
+    { "ENDED BY", "ended_by" },
+    { 0 },
 };
 
 static void print_orders(const struct command_call *call, const json_t *answer)

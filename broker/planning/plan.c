@@ -14,9 +14,10 @@ struct books {
     const struct plan_input *input;
     struct plan *plan;
     const struct config_reservation *reservation;
-    int64_t *gap;   /* per pool: wanted - supply; > 0 lacks, < 0 can spare */
-    size_t *taken;  /* per pool: how many of its nodes are given away already */
-    bool *is_stuck; /* per pool: no whole group of it can be taken or given */
+    int64_t *gap;    /* per pool: wanted - supply; > 0 lacks, < 0 can spare */
+    int64_t *passed; /* per pool: of `gap`, nodes that the one cluster they may come from lacks */
+    size_t *taken;   /* per pool: how many of its nodes are given away already */
+    bool *is_stuck;  /* per pool: no whole group of it can be taken or given */
     size_t units;
 };
 
@@ -43,14 +44,48 @@ static int64_t whole_groups(const struct plan_pool *pool, int64_t nodes)
     return odd > 0 ? nodes - odd + pool->config->group : nodes;
 }
 
+int64_t plan_level(const struct plan_pool *pool)
+{
+    int64_t level = 0;
+
+    for (size_t i = 0; i < pool->reclaims.count; i++)
+        if (pool->reclaims.items[i].level > level)
+            level = pool->reclaims.items[i].level;
+    return level;
+}
+
 int64_t plan_wanted(const struct plan_pool *pool)
 {
     /* Without a schedule and a reclaim the pool has no target: -1, and never 0. */
-    int64_t wanted = pool->level > 0 && pool->level > pool->wanted ? pool->level : pool->wanted;
+    int64_t level = plan_level(pool);
+    int64_t wanted = level > 0 && level > pool->wanted ? level : pool->wanted;
 
-    require(pool->wanted >= -1 && pool->level >= 0);
+    require(pool->wanted >= -1);
     wanted = whole_groups(pool, wanted);
     return wanted > plan_limit(pool) ? plan_limit(pool) : wanted;
+}
+
+/* The reclaim that a pool's next node belongs to, if it has so many: the lowest one above.  NULL:
+   the schedule wants it, too, or no reclaim does. */
+static const struct plan_reclaim *reclaim_above(const struct plan_pool *pool, int64_t have)
+{
+    const struct plan_reclaim *lowest = NULL;
+
+    for (size_t i = 0; i < pool->reclaims.count && have >= pool->wanted; i++) {
+        const struct plan_reclaim *reclaim = &pool->reclaims.items[i];
+        bool is_tie = lowest && reclaim->level == lowest->level;
+
+        if (reclaim->level > have &&
+            (!lowest || reclaim->level < lowest->level || (is_tie && reclaim->from[0] == '\0')))
+            lowest = reclaim;
+    }
+    return lowest;
+}
+
+/* Whether the cluster may give nodes that are wanted of this one; "": of any. */
+static bool is_from(const struct config_cluster *cluster, const char *from)
+{
+    return from[0] == '\0' || text_equal(cluster->name, from);
 }
 
 static bool is_production(const struct plan_pool *pool)
@@ -159,7 +194,7 @@ static void give(struct books *books, size_t source, size_t target, bool is_emer
 /* The research pool that is furthest over its share by weight and can give, or furthest under it
    and can take; SIZE_MAX when there is none.  A pool whose cluster or cloud did not answer when
    last asked is chosen last, because its nodes would come late. */
-static size_t research_pool(const struct books *books, bool gives)
+static size_t research_pool(const struct books *books, const char *from, bool gives)
 {
     const struct config *config = books->input->config;
     size_t best = SIZE_MAX;
@@ -172,7 +207,8 @@ static size_t research_pool(const struct books *books, bool gives)
         bool best_is_heard = best != SIZE_MAX && books->input->pools[best].is_heard;
 
         if (pool->config->reservation != books->reservation || is_production(pool) ||
-            !pool->is_known || (gives ? spare(books, i) == 0 : nodes >= plan_limit(pool)))
+            !pool->is_known || !is_from(pool->config->cluster, from) ||
+            (gives ? spare(books, i) == 0 : nodes >= plan_limit(pool)))
             continue;
         if (best == SIZE_MAX || pool->is_heard > best_is_heard ||
             (pool->is_heard == best_is_heard && (gives ? load > best_load : load < best_load))) {
@@ -191,8 +227,8 @@ static size_t lacking_pool(const struct books *books)
 
     for (size_t i = 0; i < books->input->config->pool_count; i++) {
         const struct plan_pool *pool = &books->input->pools[i];
-        bool is_reclaim = pool->level > 0;
-        bool best_is_reclaim = best != SIZE_MAX && books->input->pools[best].level > 0;
+        bool is_reclaim = pool->reclaims.count > 0;
+        bool best_is_reclaim = best != SIZE_MAX && books->input->pools[best].reclaims.count > 0;
 
         if (pool->config->reservation != books->reservation || !is_production(pool) ||
             books->is_stuck[i] || books->gap[i] <= 0)
@@ -260,8 +296,9 @@ static void open_books(struct books *books)
     }
 }
 
-/* Nodes that the pools of the reservation can give. */
-static int64_t spare_of_all(const struct books *books)
+/* Nodes that the production pools of the reservation and its research pools, or those of one
+   research cluster, can give. */
+static int64_t spare_of_all(const struct books *books, const char *from)
 {
     int64_t nodes = 0;
 
@@ -269,7 +306,7 @@ static int64_t spare_of_all(const struct books *books)
         const struct plan_pool *pool = &books->input->pools[i];
 
         if (pool->config->reservation == books->reservation &&
-            (is_production(pool) || pool->is_known))
+            (is_production(pool) || (pool->is_known && is_from(pool->config->cluster, from))))
             nodes += spare(books, i);
     }
     return nodes;
@@ -297,23 +334,33 @@ static int64_t have(const struct books *books, size_t at)
     return plan_wanted(&books->input->pools[at]) - books->gap[at];
 }
 
-/* Fills one group of a pool that lacks nodes; false, and nothing is given, if the giving pools have
-   too few for it. */
+/* Fills one group of a pool that lacks nodes, or passes over those of a reclaim whose one giving
+   cluster has too few for it, so that they keep no other reclaim waiting.  False, and nothing is
+   given, if nothing is left that the giving pools can fill. */
 static bool fill(struct books *books, size_t target)
 {
     const struct plan_pool *taker = &books->input->pools[target];
+    int64_t at = have(books, target) + books->passed[target];
+    const struct plan_reclaim *reclaim = reclaim_above(taker, at);
+    const char *from = reclaim ? reclaim->from : "";
     int64_t unit = plan_unit(taker, have(books, target));
     int64_t nodes = unit < books->gap[target] ? unit : books->gap[target];
     /* A reclaim is served first: its missing nodes do not wait for a notice. */
-    bool is_emergency = taker->level > 0 && have(books, target) < taker->level;
+    bool is_emergency = have(books, target) < plan_level(taker);
 
-    if (spare_of_all(books) < nodes)
+    if (books->gap[target] - books->passed[target] < nodes ||
+        (spare_of_all(books, from) < nodes && from[0] == '\0'))
         return false;
+    if (spare_of_all(books, from) < nodes) {
+        books->passed[target] += reclaim->level - at;
+        return true;
+    }
     books->units++;
     for (; nodes > 0; nodes--) {
         size_t source = sparing_pool(books);
 
-        give(books, source != SIZE_MAX ? source : research_pool(books, true), target, is_emergency);
+        give(books, source != SIZE_MAX ? source : research_pool(books, from, true), target,
+             is_emergency);
     }
     return true;
 }
@@ -330,7 +377,7 @@ static bool release(struct books *books, size_t source)
         return false;
     books->units++;
     for (; nodes > 0; nodes--)
-        give(books, source, research_pool(books, false), false);
+        give(books, source, research_pool(books, "", false), false);
     return true;
 }
 
@@ -361,6 +408,16 @@ static void order(struct plan *plan)
     plan->transfers.capacity = ordered.transfers.capacity;
 }
 
+/* Whether a reclaim lacks nodes of the pool that this cluster may give. */
+static bool wants_from(const struct plan_pool *pool, const struct config_cluster *cluster)
+{
+    for (size_t i = 0; i < pool->reclaims.count; i++)
+        if (pool->reclaims.items[i].level > pool->present + pool->incoming &&
+            is_from(cluster, pool->reclaims.items[i].from))
+            return true;
+    return false;
+}
+
 bool plan_is_hurried(const struct plan_input *input, const struct config_cluster *cluster,
                      const struct config_cluster *asking)
 {
@@ -371,7 +428,7 @@ bool plan_is_hurried(const struct plan_input *input, const struct config_cluster
 
         if (from->config->cluster == cluster &&
             from->config->reservation == to->config->reservation &&
-            (to->config->cluster == asking || to->level > to->present + to->incoming))
+            (to->config->cluster == asking || wants_from(to, cluster)))
             return true;
     }
     return false;
@@ -384,6 +441,7 @@ struct plan *plan_make(const struct plan_input *input)
     struct books books = { .input = input, .plan = plan };
 
     books.gap = mem_new_array(config->pool_count, sizeof *books.gap);
+    books.passed = mem_new_array(config->pool_count, sizeof *books.passed);
     books.taken = mem_new_array(config->pool_count, sizeof *books.taken);
     books.is_stuck = mem_new_array(config->pool_count, sizeof *books.is_stuck);
     for (size_t i = 0; i < config->reservation_count; i++) {
@@ -395,6 +453,7 @@ struct plan *plan_make(const struct plan_input *input)
     for (size_t i = 0; i < plan->transfers.count; i++)
         require(plan->transfers.items[i].node);
     mem_free(books.gap);
+    mem_free(books.passed);
     mem_free(books.taken);
     mem_free(books.is_stuck);
     return plan;
@@ -416,6 +475,7 @@ void plan_free(struct plan *plan)
 void plan_pools_free(struct plan_pool *pools, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
+        array_clear(&pools[i].reclaims);
         array_clear(&pools[i].nodes);
         array_clear(&pools[i].kept);
     }

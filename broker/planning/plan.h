@@ -52,16 +52,23 @@ struct plan_kept {
     int64_t nodes;
 };
 
+/* A reclaim in force: nodes that its pool should have.  Those above the schedule's number, and
+   above the next lower reclaim's, are its own. */
+struct plan_reclaim {
+    int64_t level;
+    const char *from; /* the one research cluster that gives its own nodes; "": any */
+};
+
 struct plan_pool {
     const struct config_pool *config;
-    int64_t present;               /* machines that exist in it and do not leave */
-    int64_t unseen;                /* of `present`, without a Node: they serve nothing */
-    int64_t incoming;              /* of live transfers, not among `present` */
-    int64_t wanted;                /* production: the target, -1: left alone; research: not used */
-    int64_t level;                 /* a reclaim's target, 0: none */
-    bool is_known;                 /* its cluster and its list were seen lately */
-    bool is_heard;                 /* both answered when last asked; such pools come first */
-    struct wall_time due;          /* when the wanted number is needed; 0: now */
+    int64_t present;      /* machines that exist in it and do not leave */
+    int64_t unseen;       /* of `present`, without a Node: they serve nothing */
+    int64_t incoming;     /* of live transfers, not among `present` */
+    int64_t wanted;       /* production: the target, -1: left alone; research: not used */
+    bool is_known;        /* its cluster and its list were seen lately */
+    bool is_heard;        /* both answered when last asked; such pools come first */
+    struct wall_time due; /* when the wanted number is needed; 0: now */
+    ARRAY(struct plan_reclaim) reclaims;
     ARRAY(struct plan_node) nodes; /* movable ones */
     ARRAY(struct plan_kept) kept;  /* one for each tool and reason */
     int64_t frozen;                /* nodes that people froze, and that could be taken otherwise */
@@ -111,6 +118,9 @@ void plan_free(struct plan *plan);
 
 /* The most nodes that a pool may have, in whole groups. */
 int64_t plan_limit(const struct plan_pool *pool);
+
+/* The number that the reclaims want of a pool; 0: there are none. */
+int64_t plan_level(const struct plan_pool *pool);
 
 /* What a pool should have, in whole groups: the greater of schedule and reclaim; -1: it is left
    alone. */

@@ -65,6 +65,7 @@ static bool is_same_reclaim(const json_t *left, const json_t *right)
         return true;
     return !json_bool_or(right, "is_new", false) &&
            text_equal(json_text_or(left, "cluster", ""), json_text_or(right, "cluster", "")) &&
+           text_equal(json_text_or(left, "from", ""), json_text_or(right, "from", "")) &&
            text_equal(json_text_or(left, "reason", ""), json_text_or(right, "reason", "")) &&
            json_int_or(left, "nodes", 0) == json_int_or(right, "nodes", 0);
 }

@@ -184,8 +184,8 @@ json_t *approve_describe_waiting(const struct order_wish *wish, const struct app
 
 static json_t *encode_wish(const struct order_wish *wish)
 {
-    return json_make("{ss sI ss sI ss sb}", "cluster", wish->cluster->name, "nodes",
-                     (json_int_t)wish->nodes, "reason", wish->reason, "for_s",
+    return json_make("{ss ss sI ss sI ss sb}", "cluster", wish->cluster->name, "from", wish->from,
+                     "nodes", (json_int_t)wish->nodes, "reason", wish->reason, "for_s",
                      (json_int_t)wish->for_s, "key", wish->key, "is_new", (int)wish->is_new);
 }
 
@@ -194,8 +194,9 @@ int approve_order(struct service *service, const struct order_act *act, json_t *
 {
     const struct order_wish *wish = act->wish;
     owned(json) json_t *request = encode_wish(wish);
-    owned(json) json_t *seen = json_make("{sI sI so}", "wanted_nodes", (json_int_t)wish->nodes,
-                                         "for_s", (json_int_t)wish->for_s, "pools", act->pools);
+    owned(json)
+        json_t *seen = json_make("{sI ss sI so}", "wanted_nodes", (json_int_t)wish->nodes, "from",
+                                 wish->from, "for_s", (json_int_t)wish->for_s, "pools", act->pools);
     const struct approval_wish now = {
         .by = wish->by,
         .reason = wish->reason,

@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { KEY_MAX = 64 };
+enum { KEY_MAX = 64, RECLAIM_FOR_S = 2 * 3600, RECLAIM_FOR_MAX_S = 7 * 24 * 3600 };
 
 static bool is_live(const struct service *service, const struct reclaim *reclaim)
 {
@@ -26,14 +26,15 @@ struct wall_time order_time(const struct service *service)
 
 json_t *reclaim_encode(const struct reclaim *reclaim)
 {
-    return json_make("{ss ss sI sI sI ss ss ss so so so ss so ss ss}", "id", reclaim->order, "pool",
-                     reclaim->pool->name, "nodes", (json_int_t)reclaim->nodes, "wanted_nodes",
-                     (json_int_t)reclaim->wanted_nodes, "level_nodes", (json_int_t)reclaim->level,
-                     "reason", reclaim->reason, "by", reclaim->by, "approved_by",
-                     reclaim->approved_by, "created", json_wall(reclaim->created), "until",
-                     json_wall(reclaim->until), "promised", json_wall(reclaim->promised), "key",
-                     reclaim->key, "ended", json_wall(reclaim->ended), "ended_by",
-                     reclaim->ended_by, "end_reason", reclaim->end_reason);
+    return json_make("{ss ss sI sI sI ss ss ss ss so so so ss so ss ss}", "id", reclaim->order,
+                     "pool", reclaim->pool->name, "nodes", (json_int_t)reclaim->nodes,
+                     "wanted_nodes", (json_int_t)reclaim->wanted_nodes, "level_nodes",
+                     (json_int_t)reclaim->level, "from", reclaim->from, "reason", reclaim->reason,
+                     "by", reclaim->by, "approved_by", reclaim->approved_by, "created",
+                     json_wall(reclaim->created), "until", json_wall(reclaim->until), "promised",
+                     json_wall(reclaim->promised), "key", reclaim->key, "ended",
+                     json_wall(reclaim->ended), "ended_by", reclaim->ended_by, "end_reason",
+                     reclaim->end_reason);
 }
 
 /* 0: absent or null, as in records of an older version. */
@@ -57,6 +58,7 @@ int reclaim_decode(struct reclaim *reclaim, const char *id, const json_t *value,
     reclaim->order = mem_copy_chars(json_text_or(value, "id", id));
     reclaim->nodes = json_int_or(value, "nodes", 0);
     reclaim->wanted_nodes = json_int_or(value, "wanted_nodes", 0);
+    reclaim->from = mem_copy_chars(json_text_or(value, "from", "")); /* older records have none */
     reclaim->reason = mem_copy_chars(json_text_or(value, "reason", ""));
     reclaim->by = mem_copy_chars(json_text_or(value, "by", ""));
     reclaim->approved_by = mem_copy_chars(json_text_or(value, "approved_by", ""));
@@ -77,6 +79,7 @@ void reclaim_clear(struct reclaim *reclaim)
 {
     mem_free(reclaim->id);
     mem_free(reclaim->order);
+    mem_free(reclaim->from);
     mem_free(reclaim->reason);
     mem_free(reclaim->by);
     mem_free(reclaim->approved_by);
@@ -95,19 +98,23 @@ void reclaims_clear(struct service *service)
     array_clear(&service->lost_reclaims);
 }
 
-int64_t reclaims_level(const struct service *service, const struct config_pool *pool)
+bool reclaims_hold(const struct service *service, const struct config_pool *pool)
 {
-    struct wall_time now = loop_wall(service->world->loop);
-    int64_t level = 0;
+    for (size_t i = 0; i < service->reclaims.count; i++)
+        if (service->reclaims.items[i].pool == pool &&
+            is_live(service, &service->reclaims.items[i]))
+            return true;
+    return false;
+}
 
+void reclaims_list(const struct service *service, struct plan_pool *pool)
+{
     for (size_t i = 0; i < service->reclaims.count; i++) {
         const struct reclaim *reclaim = &service->reclaims.items[i];
 
-        if (reclaim->pool == pool && reclaim->until.ms > now.ms && reclaim->level > level)
-            level = reclaim->level;
+        if (reclaim->pool == pool->config && is_live(service, reclaim) && reclaim->level > 0)
+            *array_add(&pool->reclaims) = (struct plan_reclaim){ reclaim->level, reclaim->from };
     }
-    require(level >= 0);
-    return level;
 }
 
 json_t *reclaims_describe(const struct service *service)
@@ -190,10 +197,45 @@ int orders_store(struct service *service, struct journal_batch *batch,
     return 0;
 }
 
-/* ---- an order is given twice ---- */
+/* ---- the wish ---- */
+
+static bool shares_reservation(const struct config *config, const struct config_cluster *giver,
+                               const struct config_cluster *taker)
+{
+    for (size_t i = 0; i < config->pool_count * config->pool_count; i++) {
+        const struct config_pool *from = &config->pools[i / config->pool_count];
+        const struct config_pool *to = &config->pools[i % config->pool_count];
+
+        if (from->cluster == giver && to->cluster == taker && from->reservation == to->reservation)
+            return true;
+    }
+    return false;
+}
+
+/* The cluster that alone gives nodes has to be one that can. */
+static int check_from(const struct config *config, const struct order_wish *wish, struct error *err)
+{
+    const struct config_cluster *from = config_cluster(config, wish->from);
+
+    if (wish->from[0] == '\0')
+        return 0;
+    if (!from)
+        return config_refuse_cluster(config, wish->from, err);
+    if (from->role != ROLE_RESEARCH)
+        return error_set(err, ERROR_INVALID,
+                         "%s is not a research cluster of %s, and only those give nodes to a "
+                         "reclaim",
+                         from->name, config->path);
+    if (!shares_reservation(config, from, wish->cluster))
+        return error_set(err, ERROR_INVALID,
+                         "no pool of %s shares a reservation with a pool of %s, so no node can "
+                         "move between them",
+                         from->name, wish->cluster->name);
+    return 0;
+}
 
 /* The client's request key, under which it may ask again after a lost answer; "" without one. */
-int order_read_key(const json_t *request, const char **ret_key, struct error *err)
+static int read_key(const json_t *request, const char **ret_key, struct error *err)
 {
     *ret_key = NULL;
     if (json_find_text(request, "key", ret_key, err) < 0)
@@ -206,6 +248,37 @@ int order_read_key(const json_t *request, const char **ret_key, struct error *er
     return 0;
 }
 
+int order_read_wish(const struct service *service, const json_t *request, struct order_wish *wish,
+                    struct error *err)
+{
+    const char *name;
+
+    wish->for_s = RECLAIM_FOR_S;
+    wish->from = "";
+    if (json_find_bool(request, "is_new", &wish->is_new, err) < 0 ||
+        json_find_bool(request, "is_dry_run", &wish->is_dry_run, err) < 0 ||
+        json_find_text(request, "from", &wish->from, err) < 0 ||
+        json_need_text(request, "cluster", &name, err) < 0 ||
+        json_need_int(request, "nodes", &wish->nodes, err) < 0 ||
+        reason_read(request, &wish->reason, err) < 0 || read_key(request, &wish->key, err) < 0 ||
+        json_find_int(request, "for_s", &wish->for_s, err) < 0)
+        return -1;
+    wish->cluster = config_cluster(service->config, name);
+    if (!wish->cluster)
+        return config_refuse_cluster(service->config, name, err);
+    if (wish->cluster->role != ROLE_PRODUCTION)
+        return error_set(err, ERROR_INVALID, "%s is not a production cluster of %s", name,
+                         service->config->path);
+    if (wish->nodes < 1 || wish->nodes > 100000 || wish->for_s < 60 ||
+        wish->for_s > RECLAIM_FOR_MAX_S)
+        return error_set(err, ERROR_INVALID,
+                         "nodes must be at least 1, and the time between 1 minute and 7 days");
+    wish->until.ms = order_time(service).ms + wish->for_s * SECOND_MS;
+    return check_from(service->config, wish, err);
+}
+
+/* ---- an order is given twice ---- */
+
 int order_find(const struct service *service, const struct order_wish *wish,
                const struct reclaim **ret_order, struct error *err)
 {
@@ -214,6 +287,7 @@ int order_find(const struct service *service, const struct order_wish *wish,
         const struct reclaim *reclaim = &service->reclaims.items[i];
         bool is_same = reclaim->pool->cluster == wish->cluster &&
                        reclaim->wanted_nodes == wish->nodes &&
+                       text_equal(reclaim->from, wish->from) &&
                        text_equal(reclaim->reason, wish->reason);
         bool has_key = wish->key[0] != '\0' && text_equal(reclaim->key, wish->key);
 
@@ -254,14 +328,14 @@ json_t *order_describe(const struct service *service, const struct survey *surve
         json_array_append_new(pools, json_make("{ss sI}", "pool", portion->pool->name, "nodes",
                                                (json_int_t)portion->nodes));
     }
-    return json_make("{ss ss ss sI sI sI so ss ss ss so so so so ss ss}", "id", order->order,
-                     "state", state_of(service, order), "cluster", order->pool->cluster->name,
-                     "wanted_nodes", (json_int_t)order->wanted_nodes, "accepted_nodes",
-                     (json_int_t)nodes, "lacking_nodes", (json_int_t)lacking, "pools", pools,
-                     "reason", order->reason, "by", order->by, "approved_by", order->approved_by,
-                     "created", json_wall(order->created), "until", json_wall(order->until),
-                     "promised", json_wall(order->promised), "ended", json_wall(order->ended),
-                     "ended_by", order->ended_by, "end_reason", order->end_reason);
+    return json_make(
+        "{ss ss ss ss sI sI sI so ss ss ss so so so so ss ss}", "id", order->order, "state",
+        state_of(service, order), "cluster", order->pool->cluster->name, "from", order->from,
+        "wanted_nodes", (json_int_t)order->wanted_nodes, "accepted_nodes", (json_int_t)nodes,
+        "lacking_nodes", (json_int_t)lacking, "pools", pools, "reason", order->reason, "by",
+        order->by, "approved_by", order->approved_by, "created", json_wall(order->created), "until",
+        json_wall(order->until), "promised", json_wall(order->promised), "ended",
+        json_wall(order->ended), "ended_by", order->ended_by, "end_reason", order->end_reason);
 }
 
 static bool is_first_portion(const struct service *service, size_t at)

@@ -62,9 +62,10 @@ int64_t reclaim_missing(const struct survey *survey, const struct reclaim *recla
 }
 
 /* What the oldest of the reclaim's transfers to the pool waits for, and what can be done. */
-static char *cause_of(const struct service *service, const struct config_pool *pool,
+static char *cause_of(const struct service *service, const struct reclaim *reclaim,
                       char **ret_advice)
 {
+    const struct config_pool *pool = reclaim->pool;
     const struct transfer *oldest = NULL;
     const struct transfer *transfer;
 
@@ -72,6 +73,11 @@ static char *cause_of(const struct service *service, const struct config_pool *p
         if (transfer->is_emergency && transfer_goal(transfer) == pool &&
             (!oldest || transfer->created.ms < oldest->created.ms))
             oldest = transfer;
+    if (!oldest && reclaim->from[0] != '\0')
+        *ret_advice = text_format(
+            "`sluice reclaim --to %s --nodes N --new --reason TEXT` takes nodes "
+            "of any research cluster, not of %s alone",
+            pool->cluster->name, reclaim->from);
     if (!oldest)
         return mem_copy_chars("no node is on its way");
     if (runner_can_undo(service->runner, oldest))
@@ -99,7 +105,7 @@ other_way(const struct service *service, const struct survey *survey, const stru
 
         if (pool->cluster == reclaim->pool->cluster &&
             pool->reservation != reclaim->pool->reservation &&
-            reclaims_can_have(survey, &survey->pools[i]) > 0 &&
+            reclaims_can_have(survey, &survey->pools[i], "") > 0 &&
             pool_gets_machines(service, pool, &ignored) == 0)
             return pool;
     }
@@ -113,7 +119,8 @@ static char *advise(const struct service *service, const struct survey *survey,
     const struct config_pool *other = other_way(service, survey, reclaim);
 
     if (other) {
-        int64_t most = reclaims_can_have(survey, &survey->pools[other - service->config->pools]);
+        int64_t most = reclaims_can_have(survey, &survey->pools[other - service->config->pools],
+                                         "");
 
         return text_format("`sluice reclaim --to %s --nodes %" PRId64 " --new --reason TEXT` takes "
                            "nodes of reservation %s instead; `sluice reclaim end %s --reason TEXT` "
@@ -150,7 +157,7 @@ static void look_at_reclaim(const struct service *service, const struct survey *
                                reclaim->order, condition.cluster, missing, missing == 1 ? "" : "s",
                                err.text));
     } else if (reclaim->promised.ms > 0 && now.ms > reclaim->promised.ms) {
-        owned(chars) char *cause = cause_of(service, reclaim->pool, &advice);
+        owned(chars) char *cause = cause_of(service, reclaim, &advice);
 
         condition.advice = advice;
         condition.kind = CONDITION_RECLAIM_BEHIND;

@@ -13,8 +13,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { RECLAIM_FOR_S = 2 * 3600, RECLAIM_FOR_MAX_S = 7 * 24 * 3600 };
-
 /* A wish for one pool, as part of a reclaim for its cluster. */
 struct portion {
     const struct plan_pool *pool;
@@ -34,7 +32,7 @@ static void owned_portions(struct portions *portions)
 }
 
 static int64_t research_can_give(const struct survey *survey,
-                                 const struct config_reservation *reservation)
+                                 const struct config_reservation *reservation, const char *from)
 {
     const struct config *config = survey->input.config;
     int64_t nodes = 0;
@@ -45,7 +43,8 @@ static int64_t research_can_give(const struct survey *survey,
         int64_t movable = (int64_t)pool->nodes.count;
 
         if (pool->config->reservation != reservation || !pool->is_known ||
-            pool->config->cluster->role != ROLE_RESEARCH || over_floor <= 0)
+            pool->config->cluster->role != ROLE_RESEARCH || over_floor <= 0 ||
+            (from[0] != '\0' && !text_equal(pool->config->cluster->name, from)))
             continue;
         nodes += movable < over_floor ? movable : over_floor;
     }
@@ -54,10 +53,11 @@ static int64_t research_can_give(const struct survey *survey,
 
 /* How many nodes of known research pools the pool may be promised.  None when the pool itself is
    not known, because a number from an old list would be wrong. */
-int64_t reclaims_can_have(const struct survey *survey, const struct plan_pool *pool)
+int64_t reclaims_can_have(const struct survey *survey, const struct plan_pool *pool,
+                          const char *from)
 {
     int64_t room = plan_limit(pool) - pool->present - pool->incoming;
-    int64_t nodes = research_can_give(survey, pool->config->reservation);
+    int64_t nodes = research_can_give(survey, pool->config->reservation, from);
 
     if (!pool->is_known)
         return 0;
@@ -65,7 +65,7 @@ int64_t reclaims_can_have(const struct survey *survey, const struct plan_pool *p
 }
 
 static struct portions portions_of(const struct service *service, const struct survey *survey,
-                                   const struct config_cluster *cluster)
+                                   const struct order_wish *wish)
 {
     const struct config *config = survey->input.config;
     struct portions portions = { mem_new_array(config->pool_count, sizeof *portions.items), 0 };
@@ -73,10 +73,10 @@ static struct portions portions_of(const struct service *service, const struct s
     for (size_t i = 0; i < config->pool_count; i++) {
         struct portion *portion = &portions.items[portions.count];
 
-        if (config->pools[i].cluster != cluster)
+        if (config->pools[i].cluster != wish->cluster)
             continue;
         portion->pool = &survey->pools[i];
-        portion->free_nodes = reclaims_can_have(survey, &survey->pools[i]);
+        portion->free_nodes = reclaims_can_have(survey, &survey->pools[i], wish->from);
         if (pool_gets_machines(service, &config->pools[i], &portion->blocked) == 0)
             portion->blocked.kind = ERROR_NONE;
         portions.count++;
@@ -102,7 +102,7 @@ static int64_t level_of(const struct portion *portion)
     const struct plan_pool *pool = portion->pool;
     int64_t supply = pool->present + pool->incoming;
 
-    return (pool->level > supply ? pool->level : supply) + portion->nodes;
+    return (plan_level(pool) > supply ? plan_level(pool) : supply) + portion->nodes;
 }
 
 /* Nodes that complete the pool's next group, if the pool already has the portion's nodes. */
@@ -138,10 +138,21 @@ static int64_t spread(struct portions *portions, int64_t nodes)
     return found;
 }
 
+/* Gives the copy of a pool the reclaims that it has, and the portion's. */
+static void add_reclaim(struct plan_pool *copy, const struct portion *portion, const char *from)
+{
+    const struct plan_pool *pool = portion->pool;
+
+    memset(&copy->reclaims, 0, sizeof copy->reclaims);
+    for (size_t i = 0; i < pool->reclaims.count; i++)
+        *array_add(&copy->reclaims) = pool->reclaims.items[i];
+    *array_add(&copy->reclaims) = (struct plan_reclaim){ level_of(portion), from };
+}
+
 /* The result if the portions were accepted: {bill, transfers}. Blockers are added only to a plan or
    a dry run, because a reclaim does not wait for them. */
 static json_t *price(const struct service *service, const struct survey *survey,
-                     const struct portions *portions, bool is_dry_run)
+                     const struct portions *portions, const struct order_wish *wish)
 {
     struct plan_input input = survey->input;
     size_t count = input.config->pool_count;
@@ -152,12 +163,15 @@ static json_t *price(const struct service *service, const struct survey *survey,
     memcpy(input.pools, survey->pools, count * sizeof *input.pools);
     for (size_t i = 0; i < portions->count; i++)
         if (portions->items[i].nodes > 0)
-            input.pools[portions->items[i].pool - survey->pools].level = level_of(
-                &portions->items[i]);
+            add_reclaim(&input.pools[portions->items[i].pool - survey->pools], &portions->items[i],
+                        wish->from);
     plan = plan_make(&input);
     offer = json_make("{so so}", "bill", bill_describe(&input, plan, BILL_EMERGENCIES), "transfers",
-                      is_dry_run ? moves_describe_blocked(service, plan, BILL_EMERGENCIES)
-                                 : moves_describe(plan, BILL_EMERGENCIES));
+                      wish->is_dry_run ? moves_describe_blocked(service, plan, BILL_EMERGENCIES)
+                                       : moves_describe(plan, BILL_EMERGENCIES));
+    for (size_t i = 0; i < portions->count; i++)
+        if (portions->items[i].nodes > 0)
+            array_clear(&input.pools[portions->items[i].pool - survey->pools].reclaims);
     mem_free(input.pools);
     return offer;
 }
@@ -203,6 +217,7 @@ static int store_order(struct service *service, const struct portions *portions,
             .nodes = portion->nodes,
             .wanted_nodes = wish->nodes,
             .level = level_of(portion),
+            .from = mem_copy_chars(wish->from),
             .created = order_time(service),
             .until = wish->until,
             .promised = promise_of(service, wish->cluster),
@@ -326,9 +341,12 @@ static int64_t count_coming(const struct service *service, const struct config_c
 }
 
 /* The reason why no node can be given. */
-static void refuse(const struct service *service, const struct config_cluster *cluster,
+static void refuse(const struct service *service, const struct order_wish *wish,
                    const struct portions *portions, const json_t *unknown, struct error *err)
 {
+    const struct config_cluster *cluster = wish->cluster;
+    owned(chars) char *what = wish->from[0] == '\0' ? mem_copy_chars("research node")
+                                                    : text_format("node of %s", wish->from);
     const json_t *first = json_array_get(unknown, 0);
 
     if (first)
@@ -336,17 +354,18 @@ static void refuse(const struct service *service, const struct config_cluster *c
     else if (!ends_too_soon(service, portions, err) && count_frozen(service) > 0)
         error_set(
             err, ERROR_DENIED,
-            "no movable research node shares a reservation with a pool of %s; %" PRId64
+            "no movable %s shares a reservation with a pool of %s; %" PRId64
             " research nodes are frozen (`sluice status` tells by whom, `sluice resume` ends it)",
-            cluster->name, count_frozen(service));
+            what, cluster->name, count_frozen(service));
     else if (!ends_too_soon(service, portions, err) && count_coming(service, cluster) > 0)
         error_set(err, ERROR_DENIED,
-                  "no movable research node that shares a reservation with a pool of %s is left; "
+                  "no movable %s that shares a reservation with a pool of %s is left; "
                   "nodes on their way to it: %" PRId64 " (`sluice transfers`)",
-                  cluster->name, count_coming(service, cluster));
+                  what, cluster->name, count_coming(service, cluster));
     else if (!ends_too_soon(service, portions, err))
-        error_set(err, ERROR_DENIED,
-                  "no movable research node shares a reservation with a pool of %s", cluster->name);
+        error_set(err, ERROR_DENIED, "no movable %s shares a reservation with a pool of %s%s", what,
+                  cluster->name,
+                  wish->from[0] == '\0' ? "" : "; without --from any research cluster gives");
 }
 
 static json_t *describe_portions(const struct portions *portions)
@@ -384,17 +403,17 @@ static json_t *reclaim_nodes(struct service *service, const struct order_wish *w
 
     survey_weigh(service, survey);
 
-    owned(portions) struct portions portions = portions_of(service, survey, cluster);
+    owned(portions) struct portions portions = portions_of(service, survey, wish);
     owned(json) json_t *unknown = left_out(service, &portions);
     int64_t found = spread(&portions, wish->nodes);
     owned(json) json_t *offer = NULL;
     owned(json) json_t *blocked = describe_blocked(&portions);
 
     if (found == 0) {
-        refuse(service, cluster, &portions, unknown, err);
+        refuse(service, wish, &portions, unknown, err);
         return NULL;
     }
-    offer = price(service, survey, &portions, wish->is_dry_run);
+    offer = price(service, survey, &portions, wish);
     if (!wish->is_dry_run) {
         const struct order_act act = { wish, count_nodes(&portions), describe_portions(&portions),
                                        json_number_value(json_at(offer, "bill/lost_gpu_hours")) };
@@ -407,43 +426,15 @@ static json_t *reclaim_nodes(struct service *service, const struct order_wish *w
             return NULL;
     }
     portions_json = describe_portions(&portions);
-    return json_make("{ss sb ss sI sI sO sO so sO sO sO so so sO sb}", "id", id, "is_repeat", 0,
-                     "cluster", cluster->name, "wanted_nodes", (json_int_t)wish->nodes,
-                     "accepted_nodes", (json_int_t)found, "pools", portions_json, "unknown",
-                     unknown, "until", json_wall(wish->until), "lost_gpu_hours",
-                     json_at(offer, "bill/lost_gpu_hours"), "bill", json_object_get(offer, "bill"),
-                     "transfers", json_object_get(offer, "transfers"), "lead_p50_s",
-                     describe_lead(service, cluster, 50, blocked), "lead_p95_s",
-                     describe_lead(service, cluster, 95, blocked), "blocked", blocked, "is_dry_run",
-                     (int)wish->is_dry_run);
-}
-
-static int read_wish(const struct service *service, const json_t *request, struct order_wish *wish,
-                     struct error *err)
-{
-    const char *name;
-
-    wish->for_s = RECLAIM_FOR_S;
-    if (json_find_bool(request, "is_new", &wish->is_new, err) < 0 ||
-        json_find_bool(request, "is_dry_run", &wish->is_dry_run, err) < 0 ||
-        json_need_text(request, "cluster", &name, err) < 0 ||
-        json_need_int(request, "nodes", &wish->nodes, err) < 0 ||
-        reason_read(request, &wish->reason, err) < 0 ||
-        order_read_key(request, &wish->key, err) < 0 ||
-        json_find_int(request, "for_s", &wish->for_s, err) < 0)
-        return -1;
-    wish->cluster = config_cluster(service->config, name);
-    if (!wish->cluster)
-        return config_refuse_cluster(service->config, name, err);
-    if (wish->cluster->role != ROLE_PRODUCTION)
-        return error_set(err, ERROR_INVALID, "%s is not a production cluster of %s", name,
-                         service->config->path);
-    if (wish->nodes < 1 || wish->nodes > 100000 || wish->for_s < 60 ||
-        wish->for_s > RECLAIM_FOR_MAX_S)
-        return error_set(err, ERROR_INVALID,
-                         "nodes must be at least 1, and the time between 1 minute and 7 days");
-    wish->until.ms = order_time(service).ms + wish->for_s * SECOND_MS;
-    return 0;
+    return json_make(
+        "{ss sb ss ss sI sI sO sO so sO sO sO so so sO sb}", "id", id, "is_repeat", 0, "cluster",
+        cluster->name, "from", wish->from, "wanted_nodes", (json_int_t)wish->nodes,
+        "accepted_nodes", (json_int_t)found, "pools", portions_json, "unknown", unknown, "until",
+        json_wall(wish->until), "lost_gpu_hours", json_at(offer, "bill/lost_gpu_hours"), "bill",
+        json_object_get(offer, "bill"), "transfers", json_object_get(offer, "transfers"),
+        "lead_p50_s", describe_lead(service, cluster, 50, blocked), "lead_p95_s",
+        describe_lead(service, cluster, 95, blocked), "blocked", blocked, "is_dry_run",
+        (int)wish->is_dry_run);
 }
 
 json_t *service_reclaim(struct service *service, const json_t *request, const char *by,
@@ -453,7 +444,8 @@ json_t *service_reclaim(struct service *service, const json_t *request, const ch
     const struct reclaim *order;
     const struct approval *waiting;
 
-    if (read_wish(service, request, &wish, err) < 0 || order_find(service, &wish, &order, err) < 0)
+    if (order_read_wish(service, request, &wish, err) < 0 ||
+        order_find(service, &wish, &order, err) < 0)
         return NULL;
     if (order)
         return repeat(service, order, wish.is_dry_run);
@@ -472,7 +464,7 @@ int reclaim_approved(struct service *service, struct approval *approval, const c
     owned(json) json_t *answer = NULL;
     struct order_wish wish = { .by = approval->by, .approval = approval, .approver = by };
 
-    if (read_wish(service, request, &wish, err) < 0)
+    if (order_read_wish(service, request, &wish, err) < 0)
         return -1;
     answer = reclaim_nodes(service, &wish, err);
     return answer ? 0 : -1;

@@ -78,6 +78,19 @@ static int check_tenant(const struct service *service, const struct config *next
         next->path, same->name, tenant.cluster->name, transfer->id, tenant.node);
 }
 
+/* The one cluster that gives a reclaim's nodes has to stay what it is. */
+static int check_giver(const struct config *next, const struct reclaim *reclaim, struct error *err)
+{
+    const struct config_cluster *from = config_cluster(next, reclaim->from);
+
+    if (reclaim->from[0] == '\0' || (from && from->role == ROLE_RESEARCH))
+        return 0;
+    return error_set(err, ERROR_DENIED,
+                     "%s: cluster %s gives nodes to reclaim %s, and would not be a research "
+                     "cluster: wait, or end the reclaim",
+                     next->path, reclaim->from, reclaim->order);
+}
+
 static int check_uses(const struct service *service, const struct config *next, struct error *err)
 {
     struct wall_time now = loop_wall(service->world->loop);
@@ -92,7 +105,8 @@ static int check_uses(const struct service *service, const struct config *next, 
         const struct reclaim *reclaim = &service->reclaims.items[i];
 
         if (reclaim->until.ms > now.ms &&
-            check_pool(next, reclaim->pool, "reclaim", reclaim->order, err) < 0)
+            (check_pool(next, reclaim->pool, "reclaim", reclaim->order, err) < 0 ||
+             check_giver(next, reclaim, err) < 0))
             return -1;
     }
     return 0;

@@ -41,6 +41,7 @@ struct reclaim {
     struct wall_time until;
     struct wall_time promised; /* when they were to be ready (p95), as promised at acceptance; 0: an
                                   older record */
+    char *from;                /* the one research cluster that gives the nodes; "": any */
     char *reason;
     char *by;
     char *approved_by; /* "": it needed no second person */
@@ -263,6 +264,7 @@ enum { ORDERS_KEPT = 200 }; /* orders that are over and kept; as many as ended t
    the order is kept; is_new: only the key counts. */
 struct order_wish {
     const struct config_cluster *cluster;
+    const char *from; /* as in struct reclaim */
     int64_t nodes;
     struct wall_time until;
     const char *reason;
@@ -276,8 +278,9 @@ struct order_wish {
 };
 /* The present time as it is stored: in whole seconds, rounded down. */
 struct wall_time order_time(const struct service *service);
-int order_read_key(const json_t *request, const char **ret_key, struct error *err)
-    __attribute__((warn_unused_result));
+/* Reads the request into the wish, whose texts are then the request's. */
+int order_read_wish(const struct service *service, const json_t *request, struct order_wish *wish,
+                    struct error *err) __attribute__((warn_unused_result));
 /* *ret_order: a portion of the order that the request repeats, or NULL.  ERROR_CONFLICT: its key
    belongs to another order. */
 int order_find(const struct service *service, const struct order_wish *wish,
@@ -386,9 +389,12 @@ int64_t schedules_size(const struct service *service, const struct map *book, js
 /* What identifies the texts in force. */
 void schedules_print(const struct service *service, char out[20]);
 
-/* The nodes that reclaims in force want of the pool (0: none); how many more it could have. */
-int64_t reclaims_level(const struct service *service, const struct config_pool *pool);
-int64_t reclaims_can_have(const struct survey *survey, const struct plan_pool *pool);
+/* The pool's reclaims in force: whether there are any, all of them; how many more nodes it could
+   have from a cluster, or from any (""). */
+bool reclaims_hold(const struct service *service, const struct config_pool *pool);
+void reclaims_list(const struct service *service, struct plan_pool *pool);
+int64_t reclaims_can_have(const struct survey *survey, const struct plan_pool *pool,
+                          const char *from);
 
 /* bills.c: the loss of a plan, for people, and the record of teams' losses.  A bill is
    {lost_gpu_hours, nodes, idle_nodes, gangs: [{kind, gang, team, gpus, lost_gpu_hours}], teams:
@@ -460,7 +466,6 @@ void dry_runs_clear(struct service *service);
 /* status.c */
 json_t *transfer_describe(const struct service *service, const struct transfer *transfer)
     __attribute__((returns_nonnull, warn_unused_result));
-
 /* {freezes, frozen_nodes, reclaims, approvals: [...]} that have not ended. */
 json_t *holds_describe(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
@@ -468,7 +473,6 @@ json_t *holds_describe(const struct service *service)
 /* warnings.c: looks which conditions hold, into service->health.  The look at the end of a turn
    logs those that began and ended. */
 void service_look(struct service *service, const struct survey *survey, bool is_turn);
-
 /* The sentences about objects that cannot be read, which a plan therefore counts cautiously. */
 json_t *service_guesses(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
@@ -477,17 +481,13 @@ json_t *service_guesses(const struct service *service)
    that is short, clusters that do not answer, moves that come late. */
 void progress_look(const struct service *service, const struct survey *survey,
                    struct health *health);
-
-/* progress.c: nodes that the reclaim's pool still lacks of its level; not above 0: none. */
+/* Nodes that the reclaim's pool still lacks of its level; not above 0: none. */
 int64_t reclaim_missing(const struct survey *survey, const struct reclaim *reclaim);
-
-/* progress.c: of the live transfers that are due, the tightest: due - expected (p95); false: none
-   is due. */
+/* Of the live transfers that are due, the tightest: due - expected (p95); false: none is due. */
 bool service_margin(const struct service *service, struct wall_time *ret_due,
                     int64_t *ret_margin_ms);
-
-/* progress.c: whether the pool gets no machines now: it is closed, or the last attempts at it
-   failed.  ERROR_NO_CAPACITY and a sentence; 0: nothing is known against it. */
+/* Whether the pool gets no machines now: it is closed, or the last attempts at it failed.
+   ERROR_NO_CAPACITY and a sentence; 0: nothing is known against it. */
 int pool_gets_machines(const struct service *service, const struct config_pool *pool,
                        struct error *err) __attribute__((warn_unused_result));
 

@@ -83,7 +83,7 @@ static bool has_reclaim(const struct service *service, const struct config_reser
         const struct config_pool *pool = &service->config->pools[i];
 
         if (pool->reservation == reservation && pool->cluster->role == ROLE_PRODUCTION &&
-            (pool->cluster == asking || reclaims_level(service, pool) > 0))
+            (pool->cluster == asking || reclaims_hold(service, pool)))
             return true;
     }
     return false;
@@ -373,7 +373,7 @@ static void survey_wish(struct service *service, const struct map *book, struct 
     if (pool->config->cluster->role != ROLE_PRODUCTION)
         return;
     pool->wanted = target_nodes(&horizon, pool->config).wanted;
-    pool->level = reclaims_level(service, pool->config);
+    reclaims_list(service, pool);
     pool->due = target_due(&horizon, pool->config, pool->present + pool->incoming);
 }
 

@@ -146,8 +146,9 @@ void board_overrides(const json_t *answer, struct text *out)
                  json_text_or(row, "reason", "-"));
     print_frozen_nodes(json_at(answer, "overrides/frozen_nodes"), out);
     json_array_foreach(json_at(answer, "overrides/reclaims"), i, row)
-        text_add(out, "RECLAIM         %s at %" PRId64 " nodes until %s by %s: %s\n",
+        text_add(out, "RECLAIM         %s at %" PRId64 " nodes%s%s until %s by %s: %s\n",
                  json_text_or(row, "pool", "-"), json_int_or(row, "level_nodes", 0),
+                 json_text_or(row, "from", "")[0] ? ", from " : "", json_text_or(row, "from", ""),
                  json_text_or(row, "until", "-"), json_text_or(row, "by", "-"),
                  json_text_or(row, "reason", "-"));
     json_array_foreach(json_at(answer, "overrides/approvals"), i, row)

@@ -116,14 +116,15 @@ function offerText(offer) {
 }
 
 /* First a dry run, whose offer is read; then the name, and the order.  A key makes a repeat after a
- * lost answer the same order. */
-export function openReclaim(cluster) {
+ * lost answer the same order.  `givers`: names of research clusters. */
+export function openReclaim(cluster, givers) {
   const key = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
   openDialog(`Reclaim nodes for ${cluster}`, ({ wishes, confirm, told, go, close }) => {
     const nodes = field(wishes, "Nodes", make("input", { type: "number", min: "1", max: "100000", value: "1", required: true }));
+    const from = field(wishes, "They come from", choices(["", "any research cluster"], ...givers.map((name) => [name, name])));
     const span_s = field(wishes, "They stay for", choices(...DURATIONS));
     const reason = reasonField(wishes);
-    const order = () => ({ cluster, nodes: Number(nodes.value), for_s: Number(span_s.value), reason: reason.value, key });
+    const order = () => ({ cluster, from: from.value, nodes: Number(nodes.value), for_s: Number(span_s.value), reason: reason.value, key });
     let offered = null;
 
     span_s.value = "7200";
@@ -132,7 +133,7 @@ export function openReclaim(cluster) {
       const wish = order(), text = JSON.stringify(wish);
       if (offered === null) {
         say(told, offerText(await send("/v1/reclaim", { ...wish, is_dry_run: true })));
-        for (const input of [nodes, span_s, reason]) input.disabled = true;
+        for (const input of [nodes, from, span_s, reason]) input.disabled = true;
         nameField(confirm, cluster).focus();
         say(go, "Reclaim");
         offered = text; // last: nothing is ordered before the name can be asked for

@@ -26,11 +26,13 @@ function fillStates(cell, cluster) {
   say(cell.trouble, cluster.trouble);
 }
 
+let givers = []; // names of the research clusters
+
 /* The buttons of a row read the row's newest item. */
 function fillActs(cell, cluster) {
   if (!cell.buttons) {
     cell.buttons = [
-      make("button", { type: "button", onclick: () => openReclaim(cell.item.cluster) }, "Reclaim"),
+      make("button", { type: "button", onclick: () => openReclaim(cell.item.cluster, givers) }, "Reclaim"),
       make("button", { type: "button", onclick: () => openFreeze(cell.item.cluster) }, "Freeze"),
     ];
     cell.append(make("div", { class: "row" }, ...cell.buttons));
@@ -96,6 +98,7 @@ const freezeOf = (row) => (row.node ? `node ${row.node} of ${row.cluster}` : row
 
 /* reclaims: the rows of /v1/reclaims. */
 export function showClusters(status, reclaims) {
+  givers = status.clusters.filter((row) => row.role === "research").map((row) => row.cluster);
   table.show(status.clusters, (row) => row.cluster, "No cluster is configured.");
   reservations.show(status.reservations, (row) => row.reservation, "");
   const rows = [
@@ -106,7 +109,7 @@ export function showClusters(status, reclaims) {
       `${row.act === "apply" ? "An apply" : `A reclaim for ${row.cluster}`} (${row.nodes} nodes, asked by ${row.by}) waits until ${when(row.ends)} for a second person: sluice approve ${row.id}`,
       row.id, false, () => {})),
     ...reclaims.map((row) => override(
-      `Reclaim ${row.id} for ${row.cluster}: ${row.accepted_nodes} of ${row.wanted_nodes} nodes until ${when(row.until)} by ${row.by}: ${row.reason}`,
+      `Reclaim ${row.id} for ${row.cluster}${row.from ? `, from ${row.from}` : ""}: ${row.accepted_nodes} of ${row.wanted_nodes} nodes until ${when(row.until)} by ${row.by}: ${row.reason}`,
       `End ${row.id}`, mayReclaim(), () => openEndReclaim(row))),
   ];
   title.hidden = rows.length === 0;

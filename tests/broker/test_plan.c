@@ -7,11 +7,12 @@
  *     R NAME key=number...      a research pool
  *     T ID SOURCE>TARGET [KIND]   a live transfer; fixed: it cannot be withdrawn
  *
- * keys: has (machines), unseen (of them, without a Node), floor, max, in (incoming), want, level,
- * weight, group (nodes that serve only together), east (0: in another reservation), known (0: it
- * was not seen lately), heard (0: it does not answer just now), free (movable nodes; all over the
- * floor when absent).  Node k of a pool is called NAME-k and costs as many GPU-seconds as `cost`
- * says, one digit a node, else nothing.
+ * keys: has (machines), unseen (of them, without a Node), floor, max, in (incoming), want, level
+ * (of a reclaim; repeated, of another one), from (the cluster that alone gives its nodes), weight,
+ * group (nodes that serve only together), east (0: in another reservation), known (0: it was not
+ * seen lately), heard (0: it does not answer just now), free (movable nodes; all over the floor
+ * when absent).  Node k of a pool is called NAME-k and costs as many GPU-seconds as `cost` says,
+ * one digit a node, else nothing.
  */
 #include "base/random.h"
 #include "base/text.h"
@@ -34,6 +35,8 @@ struct scene {
     struct plan_input input;
     char names[POOLS_MAX][16];
     char ids[LIVE_MAX][16];
+    char froms[POOLS_MAX][16];
+    size_t from_count;
     char nodes[POOLS_MAX][NODES_MAX][24];
     struct victim_gang gangs[POOLS_MAX * NODES_MAX]; /* one a node */
     size_t numbers[POOLS_MAX * NODES_MAX];
@@ -128,10 +131,13 @@ static void set_key(struct scene *scene, struct plan_pool *pool, const char *key
         { "unseen", &pool->unseen },
         { "in", &pool->incoming },
         { "want", &pool->wanted },
-        { "level", &pool->level },
         { "weight", &scene->clusters[at].weight },
     };
 
+    if (text_equal(key, "level")) {
+        *array_add(&pool->reclaims) = (struct plan_reclaim){ number, "" };
+        return;
+    }
     if (text_equal(key, "east") && number == 0) {
         scene->configs[at].reservation = &scene->reservations[1];
         return;
@@ -147,6 +153,15 @@ static void set_key(struct scene *scene, struct plan_pool *pool, const char *key
         }
     }
     fail_msg("unknown key %s", key);
+}
+
+/* Of the reclaim that was named last; the cluster need not be there yet. */
+static void set_from(struct scene *scene, struct plan_pool *pool, const char *name)
+{
+    char *kept = scene->froms[scene->from_count++];
+
+    text_copy(kept, sizeof scene->froms[0], name);
+    pool->reclaims.items[pool->reclaims.count - 1].from = kept;
 }
 
 static int64_t number_of(const char *chars)
@@ -179,6 +194,8 @@ static void read_pool(struct scene *scene, const char *item)
             text_copy(costs, sizeof costs, value);
         else if (text_equal(key, "free"))
             movable = number_of(value);
+        else if (text_equal(key, "from"))
+            set_from(scene, pool, value);
         else
             set_key(scene, pool, key, number_of(value));
     }
@@ -326,6 +343,25 @@ static const struct {
     { "P a has=6 max=7 level=9; R res has=10;", "!res->a x1" },
     { "P a has=6 max=7 want=7 level=9; R res has=10;", "!res->a x1" },
     { "P a has=38 want=38 level=50; R res has=10;", "!res->a x2" },
+    /* a reclaim from one research cluster */
+    { "P a has=6 level=8 from=x; R x has=10; R y has=20;", "!x->a x2" },
+    { "P a has=6 want=6 level=8 from=x; R x has=1; R y has=20;", "!x->a x1, a lacks 1" },
+    { "P a has=6 want=6 level=8 from=x; P b has=9 want=4; R x has=10; R y has=0;",
+      "!b->a x2, b->y x3" },
+    { "P a has=4 want=6 level=8 from=x; R x has=10 weight=9; R y has=20;", "!y->a x2, !x->a x2" },
+    { "P a has=6 want=9 level=8 from=x; R x has=0; R y has=20;", "!y->a x2, y->a x1" },
+    { "P a has=6 level=8 from=x; R x has=9 east=0; R y has=20;", "a lacks 2" },
+    { "P a has=6 level=8 from=gone; R y has=20;", "a lacks 2" },
+    { "P a has=6 level=8 from=x; R x has=9 known=0; R y has=20;", "a lacks 2" },
+    { "P a has=7 level=8 from=x in=1; R x has=9; R y has=20;", "" },
+    { "P a has=6 level=8 from=x level=11 from=y; R x has=10; R y has=10;", "!x->a x2, !y->a x3" },
+    { "P a has=6 level=8 from=x level=10; R x has=0; R y has=10;", "!y->a x2, a lacks 2" },
+    { "P a has=6 level=8 from=x level=8; R x has=0; R y has=10;", "!y->a x2" },
+    { "P a has=6 level=8 level=10 from=x; R x has=1 weight=1; R y has=10;",
+      "!y->a x2, !x->a x1, a lacks 1" },
+    { "P a has=4 level=6 from=x group=2; R x has=1; R y has=20;", "a lacks 2" },
+    { "P a has=6 level=8 from=x; P b has=2 level=4; R x has=2; R y has=0;",
+      "!x->a x1, !x->b x1, a lacks 1, b lacks 1" },
     /* what is not wanted any more is withdrawn, newest first */
     { "P a has=6 in=2 want=7; R res has=8; T one res>a; T two res>a;", "withdraw two" },
     { "P a has=6 in=2 want=6; R res has=8; T one res>a; T two res>a fixed;", "withdraw one" },
@@ -500,7 +536,9 @@ static void random_scene(struct scene *scene, struct random *random)
         pool->is_heard = draw(random, 5) > 0;
         pool->present = draw(random, 8);
         pool->wanted = draw(random, 3) ? draw(random, 12) : -1;
-        pool->level = draw(random, 4) ? 0 : draw(random, 12);
+        for (int64_t left = draw(random, 4) ? 0 : draw(random, 3); left > 0; left--)
+            *array_add(&pool->reclaims) = (struct plan_reclaim){ 1 + draw(random, 11),
+                                                                 &"c\0b\0\0"[2 * draw(random, 3)] };
         movable = draw(random, pool->present + 1);
         for (int64_t k = 0; k < movable; k++)
             add_node(scene, pool, draw(random, 3));
@@ -554,6 +592,35 @@ static void check_pool(const struct scene *scene, const struct plan *plan, size_
         assert_true(in == 0 && out == 0);
 }
 
+static bool may_give(const struct plan_pool *pool, const struct config_cluster *giver)
+{
+    for (size_t i = 0; i < pool->reclaims.count; i++)
+        if (pool->reclaims.items[i].from[0] == '\0' ||
+            text_equal(pool->reclaims.items[i].from, giver->name))
+            return true;
+    return false;
+}
+
+/* A cluster that no reclaim is from gives what the schedule wants, and no more. */
+static void check_givers(const struct scene *scene, const struct plan *plan, size_t at)
+{
+    const struct plan_pool *pool = &scene->pools[at];
+    int64_t have = pool->present + pool->incoming;
+    int64_t others = 0;
+
+    for (size_t i = 0; i < plan->withdrawn.count; i++)
+        for (size_t k = 0; k < scene->input.live_count; k++)
+            if (text_equal(scene->live[k].id, plan->withdrawn.items[i]))
+                have -= scene->live[k].target == pool->config;
+    for (size_t i = 0; i < plan->transfers.count; i++)
+        others += plan->transfers.items[i].target == pool->config &&
+                  plan->transfers.items[i].source->cluster->role == ROLE_RESEARCH &&
+                  !may_give(pool, plan->transfers.items[i].source->cluster);
+    if (pool->config->cluster->role == ROLE_PRODUCTION && pool->reclaims.count > 0 &&
+        pool->config->group == 1)
+        assert_true(others <= (pool->wanted > have ? pool->wanted - have : 0));
+}
+
 static void check_transfers(const struct plan *plan)
 {
     bool was_voluntary = false;
@@ -597,8 +664,10 @@ static void no_plan_breaks_a_rule(void **state)
         print_plan(again, true, text_again);
         assert_string_equal(text->chars, text_again->chars);
         check_transfers(plan);
-        for (size_t i = 0; i < scene.config.pool_count; i++)
+        for (size_t i = 0; i < scene.config.pool_count; i++) {
             check_pool(&scene, plan, i);
+            check_givers(&scene, plan, i);
+        }
         transfers += plan->transfers.count;
         withdrawn += plan->withdrawn.count;
     }

@@ -216,6 +216,7 @@ static void add_portion(struct rehearsal *rehearsal)
         .until = last->until,
         .ended = last->ended,
         .key = mem_copy_chars(""),
+        .from = mem_copy_chars(last->from),
         .reason = mem_copy_chars(last->reason),
         .by = mem_copy_chars(last->by),
         .approved_by = mem_copy_chars(last->approved_by),

@@ -34,16 +34,15 @@ static void two_reclaims_add_up(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 71, "");
-    const struct config_pool *pool = config_pool(rehearsal->config, "prod-a-east");
     owned(json) json_t *first = NULL;
     owned(json) json_t *second = NULL;
 
     (void)state;
     rehearsal_run(rehearsal, 2 * MINUTE_MS);
     first = reclaim(rehearsal, 1);
-    assert_int_equal(reclaims_level(rehearsal->service, pool), 7);
+    assert_int_equal(rehearsal->service->reclaims.items[0].level, 7);
     second = reclaim(rehearsal, 2);
-    assert_int_equal(reclaims_level(rehearsal->service, pool), 9);
+    assert_int_equal(rehearsal->service->reclaims.items[1].level, 9);
     rehearsal_run(rehearsal, HOUR_MS);
     expect_rest(rehearsal, 9);
 }

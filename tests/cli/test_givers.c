@@ -1,0 +1,219 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A reclaim from one research cluster: that one gives, and the others keep what they have.
+ */
+#include "tests/cli/wide_world.h"
+
+enum { ARRIVE_MS = 25 * MINUTE_MS };
+
+static json_t *ask_from(struct rehearsal *rehearsal, const char *from, int nodes, struct error *err)
+{
+    owned(json) json_t *request = json_make("{ss ss si ss}", "cluster", "prod-a", "from", from,
+                                            "nodes", nodes, "reason", "launch");
+
+    return service_reclaim(rehearsal->service, request, "test", err);
+}
+
+static json_t *reclaim_from(struct rehearsal *rehearsal, const char *from, int nodes)
+{
+    struct error err = { 0 };
+    json_t *answer = ask_from(rehearsal, from, nodes, &err);
+
+    if (!answer)
+        fail_msg("%s", err.text);
+    return answer;
+}
+
+static void expect_east(struct rehearsal *rehearsal, int prod_a, int research_a, int research_b)
+{
+    assert_int_equal(nodes_of(rehearsal, "prod-a-east"), prod_a);
+    assert_int_equal(nodes_of(rehearsal, "research-a-east"), research_a);
+    assert_int_equal(nodes_of(rehearsal, "research-b-east"), research_b);
+}
+
+/* Also for a machine that never comes, and after a restart.  research-a has more nodes, and would
+   give them first. */
+static void one_research_cluster_gives_and_no_other(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+    owned(json) json_t *answer = NULL;
+
+    (void)state;
+    apply_wide(rehearsal, 6, 4, 3);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    simulator_fault_next(rehearsal->simulator, "never_joins", NULL);
+    answer = reclaim_from(rehearsal, "research-b", 3);
+    assert_int_equal(json_int_or(answer, "accepted_nodes", 0), 3);
+    assert_string_equal(json_text_or(answer, "from", ""), "research-b");
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    restart(rehearsal);
+    rehearsal_run(rehearsal, HOUR_MS);
+    expect_east(rehearsal, 9, 10, 5);
+}
+
+static void no_more_is_promised_than_that_cluster_has(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+    struct error err = { 0 };
+    owned(json) json_t *answer = NULL;
+
+    (void)state;
+    apply_wide(rehearsal, 6, 4, 3);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    answer = reclaim_from(rehearsal, "research-b", 20);
+    assert_int_equal(json_int_or(answer, "accepted_nodes", 0), 7); /* its floor is 1 */
+    rehearsal_run(rehearsal, ARRIVE_MS);
+    expect_east(rehearsal, 13, 10, 1);
+    assert_null(ask_from(rehearsal, "research-b", 2, &err));
+    assert_non_null(strstr(err.text, "no movable node of research-b shares a reservation"));
+    assert_non_null(strstr(err.text, "without --from any research cluster gives"));
+}
+
+/* The same order is the same from the same cluster alone. */
+static void who_gives_is_part_of_an_order(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+    owned(json) json_t *first = NULL;
+    owned(json) json_t *again = NULL;
+    owned(json) json_t *other = NULL;
+    owned(json) json_t *any = NULL;
+
+    (void)state;
+    apply_wide(rehearsal, 6, 4, 3);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    first = reclaim_from(rehearsal, "research-b", 2);
+    again = reclaim_from(rehearsal, "research-b", 2);
+    other = reclaim_from(rehearsal, "research-a", 2);
+    any = reclaim_from(rehearsal, "", 2);
+    assert_true(json_bool_or(again, "is_repeat", false));
+    assert_string_equal(json_text_or(again, "from", ""), "research-b");
+    assert_false(json_bool_or(other, "is_repeat", true));
+    assert_false(json_bool_or(any, "is_repeat", true));
+    rehearsal_run(rehearsal, ARRIVE_MS);
+    expect_east(rehearsal, 12, 10 - 4, 8 - 2); /* any: research-a is furthest over its share */
+}
+
+/* It is said at once if the cluster cannot be one that gives. */
+static void a_giver_is_a_research_cluster_that_can(void **state)
+{
+    static const struct {
+        const char *from;
+        const char *why;
+    } rows[] = {
+        { "research-c", "there is no cluster research-c in " },
+        { "prod-b", "prod-b is not a research cluster of " },
+    };
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct error err = { 0 };
+
+        assert_null(ask_from(rehearsal, rows[i].from, 1, &err));
+        if (!strstr(err.text, rows[i].why))
+            fail_msg("%s: %s", rows[i].from, err.text);
+        assert_int_equal(err.kind, ERROR_INVALID);
+    }
+    assert_int_equal(rehearsal->service->reclaims.count, 0);
+}
+
+static json_t *seen_approval(struct rehearsal *rehearsal)
+{
+    owned(json) json_t *answer = service_approvals(rehearsal->service, true);
+
+    return json_incref(json_array_get(json_object_get(answer, "approvals"), 0));
+}
+
+/* The second person sees who gives, and approves just that. */
+static void who_gives_is_what_is_approved(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *config = text_format("%sguard: {approval_nodes: 2}\n", wide_config);
+    owned(rehearsal) struct rehearsal *rehearsal = world_start(folder, config, wide_machines, 9, 5);
+    owned(json) json_t *request = json_make("{ss ss si ss}", "cluster", "prod-a", "from",
+                                            "research-b", "nodes", 3, "reason", "launch");
+    struct error err = { 0 };
+
+    (void)state;
+    rehearsal_run(rehearsal, 3 * MINUTE_MS);
+    owned(json) json_t *waiting = service_reclaim(rehearsal->service, request, "ada", &err);
+    owned(json) json_t *seen = seen_approval(rehearsal);
+    owned(json) json_t *decision = json_make("{sO sO}", "id", json_object_get(seen, "id"),
+                                             "fingerprint", json_object_get(seen, "fingerprint"));
+
+    assert_non_null(waiting);
+    assert_string_equal(json_text_or(seen, "from", ""), "research-b");
+    owned(json) json_t *approved = service_approve(rehearsal->service, decision, "ben", &err);
+    assert_non_null(approved);
+    assert_int_equal(rehearsal->service->reclaims.count, 1);
+    assert_string_equal(rehearsal->service->reclaims.items[0].from, "research-b");
+}
+
+/* Of a cluster that has no node left, the advice is to ask another one. */
+static void a_giver_that_has_nothing_left_is_named(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+    owned(json) json_t *answer = NULL;
+
+    (void)state;
+    apply_wide(rehearsal, 6, 4, 3);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    answer = reclaim_from(rehearsal, "research-b", 2);
+    for (size_t i = 0; i < rehearsal->config->pool_count; i++)
+        if (text_equal(rehearsal->config->pools[i].name, "research-b-east"))
+            rehearsal->config->pools[i].static_nodes = 8; /* from now on they all stay */
+    rehearsal_run(rehearsal, HOUR_MS);
+    expect_east(rehearsal, 6, 10, 8);
+    owned(json) json_t *status = service_status(rehearsal->service);
+    owned(chars) char *text = json_dumps(status, 0);
+
+    assert_non_null(strstr(text, "no node is on its way"));
+    assert_non_null(strstr(text, "takes nodes of any research cluster, not of research-b alone"));
+}
+
+/* A cluster that is to give nodes stays in the configuration, and stays one of research. */
+static void a_reload_keeps_the_cluster_that_gives(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+    struct config next = *rehearsal->config;
+    struct config_cluster clusters[4];
+    struct error err = { 0 };
+    owned(json) json_t *answer = NULL;
+
+    (void)state;
+    apply_wide(rehearsal, 6, 4, 3);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    answer = reclaim_from(rehearsal, "research-b", 1);
+    assert_int_equal(next.cluster_count, COUNT_OF(clusters));
+    memcpy(clusters, next.clusters, sizeof clusters);
+    next.clusters = clusters;
+    for (size_t i = 0; i < next.cluster_count; i++)
+        if (text_equal(clusters[i].name, "research-b"))
+            clusters[i].role = ROLE_PRODUCTION;
+    assert_int_equal(service_may_become(rehearsal->service, &next, &err), -1);
+    assert_non_null(strstr(err.text, "cluster research-b gives nodes to reclaim r-"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_research_cluster_gives_and_no_other),
+        cmocka_unit_test(no_more_is_promised_than_that_cluster_has),
+        cmocka_unit_test(who_gives_is_part_of_an_order),
+        cmocka_unit_test(a_giver_is_a_research_cluster_that_can),
+        cmocka_unit_test(who_gives_is_what_is_approved),
+        cmocka_unit_test(a_giver_that_has_nothing_left_is_named),
+        cmocka_unit_test(a_reload_keeps_the_cluster_that_gives),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -13,6 +13,7 @@
 #include "broker/terminal/table.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { DEFAULT_TIMEOUT_MS = 30 * SECOND_MS, TIMEOUT_LEAST_MS = SECOND_MS };
 
@@ -48,7 +49,28 @@ static void print_rows(const json_t *rows, bool wants_all, struct table_style st
     fputs(out->chars, stdout);
 }
 
-/* Each remedy once, with the parts that it is for. */
+static bool is_same(const json_t *row, const json_t *other, const char *key)
+{
+    return text_equal(json_text_or(row, key, ""), json_text_or(other, key, ""));
+}
+
+/* The names of the row's part that have its remedy, each once. */
+static void add_names(const json_t *rows, const json_t *row, struct text *out)
+{
+    const json_t *last = NULL;
+    const json_t *other;
+    size_t i;
+
+    json_array_foreach(rows, i, other) {
+        if (!is_same(row, other, "remedy") || !is_same(row, other, "part") ||
+            (last && is_same(last, other, "name"))) /* rows of a name stand together */
+            continue;
+        text_add(out, "%s%s", last ? ", " : "", json_text_or(other, "name", ""));
+        last = other;
+    }
+}
+
+/* Each remedy once for each kind of part, with the parts that it is for. */
 static void print_remedies(const json_t *rows)
 {
     const json_t *row;
@@ -59,11 +81,47 @@ static void print_remedies(const json_t *rows)
         bool is_first = remedy[0] != '\0';
 
         for (size_t k = 0; k < i; k++)
-            is_first &= !text_equal(json_text_or(json_array_get(rows, k), "remedy", ""), remedy);
-        if (is_first)
-            printf("  %s %s: %s\n", json_text_or(row, "part", ""), json_text_or(row, "name", ""),
-                   remedy);
+            is_first &= !is_same(json_array_get(rows, k), row, "remedy") ||
+                        !is_same(json_array_get(rows, k), row, "part");
+        if (is_first) {
+            owned(text) struct text *names = text_new(1 << 20);
+
+            add_names(rows, row, names);
+            printf("  %s %s: %s\n", json_text_or(row, "part", ""), names->chars, remedy);
+        }
     }
+}
+
+/* By part and name.  Rows of one name keep their order. */
+static int compare(const json_t *row, const json_t *other)
+{
+    static const char *const parts[] = { "cluster", "provider", "pool", "source" };
+
+    if (!is_same(row, other, "part"))
+        for (size_t i = 0; i < COUNT_OF(parts); i++) {
+            if (text_equal(json_text_or(row, "part", ""), parts[i]))
+                return -1;
+            if (text_equal(json_text_or(other, "part", ""), parts[i]))
+                return 1;
+        }
+    return strcmp(json_text_or(row, "name", ""), json_text_or(other, "name", ""));
+}
+
+/* Answers come in any order; a report has always the same one. */
+static json_t *in_order(const json_t *rows)
+{
+    json_t *sorted = json_array();
+    json_t *row;
+    size_t i;
+
+    json_array_foreach(rows, i, row) {
+        size_t at = json_array_size(sorted);
+
+        while (at > 0 && compare(json_array_get(sorted, at - 1), row) > 0)
+            at--;
+        json_array_insert(sorted, at, row);
+    }
+    return sorted;
 }
 
 static void print_all(const struct command_call *call, const json_t *rows, int wrong)
@@ -100,9 +158,9 @@ static bool read_timeout(struct command_call *call, int64_t *ret_ms, struct erro
 
 int cmd_doctor(struct command_call *call)
 {
-    json_t *rows = json_array();
-    owned(json)
-        json_t *root = json_make("{ss si so}", "kind", "doctor", "wrong", 0, "findings", rows);
+    owned(json) json_t *found = json_array();
+    owned(json) json_t *root = NULL;
+    json_t *rows;
     owned(config) struct config *config = NULL;
     struct error err = { 0 };
     int64_t timeout_ms;
@@ -114,10 +172,11 @@ int cmd_doctor(struct command_call *call)
     config = client_config(call, &code);
     if (!config)
         return code;
-    wrong = examine(config, timeout_ms, rows, &err);
+    wrong = examine(config, timeout_ms, found, &err);
     if (wrong < 0)
         return call_fail(call, EXIT_ERROR, &err);
-    json_object_set_new(root, "wrong", json_integer(wrong));
+    rows = in_order(found);
+    root = json_make("{ss si so}", "kind", "doctor", "wrong", wrong, "findings", rows);
     if (!forms_print(call, root, &(struct answer_rows){ "findings", "name" }))
         print_all(call, rows, wrong);
     return wrong > 0 ? EXIT_DIFFERENT : EXIT_DONE;

@@ -10,6 +10,7 @@
 #include "windows/backtest/allotment.h"
 #include "windows/backtest/run.h"
 #include "windows/forecast/forecast_share.h"
+#include "windows/forecast/origins.h"
 
 #include <string.h>
 
@@ -358,11 +359,47 @@ static void no_node_waits_for_a_plan_that_is_not_made(void **state)
     pair_clear(&pair);
 }
 
+static void the_rest_of_a_window_is_of_the_occurrence_under_way(void **state)
+{
+    static const char all_week[] = "all: { days: mon-sun, from: '0:00', to: '24:00' }\n";
+    static const char weekend[] = "week: { days: mon-fri, from: '0:00', to: '24:00' }\n"
+                                  "weekend: { days: sat-sun, from: '0:00', to: '24:00' }\n";
+    static const struct {
+        const char *windows, *name;
+        int at_h, begin_h; /* since Monday's midnight; -1: it is not in force */
+    } rows[] = {
+        { from_midnight, "noon", 9, 8 },
+        { from_midnight, "noon", 8, 8 },
+        { from_midnight, "noon", 15, -1 },
+        { from_half_past, "late", 24, 14 },
+        { all_week, "all", 30, 24 },
+        { weekend, "weekend", 5 * 24 + 10, 5 * 24 },
+        { weekend, "weekend", 6 * 24 + 10, 6 * 24 },
+        { NULL, "weekday-day", 15, 8 }, /* the peak lies within it */
+        { NULL, "weekday-night", 23, 20 },
+    };
+
+    (void)state;
+    for (size_t row = 0; row < COUNT_OF(rows); row++) {
+        struct window_set *set = windows_of(rows[row].windows);
+        struct wall_time at = { monday_ms + rows[row].at_h * (int64_t)HOUR_MS };
+        int64_t begin_ms = rows[row].begin_h < 0 ? 0
+                                                 : monday_ms + rows[row].begin_h * (int64_t)HOUR_MS;
+        struct wall_time began = origins_under_way(set, rows[row].name, at);
+
+        if (began.ms != begin_ms)
+            fail_msg("%s at %d: began %lld h after", rows[row].name, rows[row].at_h,
+                     (long long)((began.ms - monday_ms) / HOUR_MS));
+        window_set_free(set);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_ships_is_what_was_measured),
         cmocka_unit_test(what_ships_of_a_rest_is_what_was_measured),
+        cmocka_unit_test(the_rest_of_a_window_is_of_the_occurrence_under_way),
         cmocka_unit_test(no_share_knows_the_hours_after_its_plan),
         cmocka_unit_test(a_node_stays_for_what_is_planned_already),
         cmocka_unit_test(no_node_waits_for_a_plan_that_is_not_made),

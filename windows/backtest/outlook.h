@@ -42,7 +42,7 @@ struct outlook {
     double *shared; /* the same, for distributing misses: `bounds` itself, except that a revised
                        window has only its own bound new */
     size_t *looks;  /* [span]: its first one in `again`, for each hour after the span has begun;
-                       NULL:  there are none */
+                       NULL: there are none */
     double *again;  /* [look * SHARES + share]: the bounds as they are known then; 0: unknown */
     size_t *shares; /* [level * spans + span]: the share of `bounds` that is planned for; with
                        `looks` */

@@ -43,6 +43,10 @@ struct wall_time origins_under_way(const struct window_set *set, const char *nam
 
     if (window->event || !text_equal(window->name, name))
         return (struct wall_time){ 0 };
+    if (began.ms == 0) /* one window for ever */
+        began = occurrences_midnight(set, occurrences_day(set, wall));
+    for (at = origins_next_begin(set, began); at.ms <= wall.ms; at = origins_next_begin(set, at))
+        began = at;
     at = origins_begin(set, occurrences_midnight(set, occurrences_day(set, began)));
     while (at.ms < began.ms && window_beneath(set, at) != window)
         at = origins_next_begin(set, at);

@@ -30,7 +30,8 @@ struct wall_time origins_begin(const struct window_set *set, struct wall_time wa
 struct wall_time origins_next_begin(const struct window_set *set, struct wall_time begin);
 
 /* When the stretch of the window of this name began that is in force at `wall`, or the first one of
-   that local day; 0: another window is in force, or an event. */
+   that local day; of one that lasts for days, a day each.  0: another window is in force, or an
+   event. */
 struct wall_time origins_under_way(const struct window_set *set, const char *name,
                                    struct wall_time wall);
 

@@ -77,7 +77,7 @@ static void a_filter_foretells_better_than_the_last_hour(void **state)
         by_last += pow(next - samples[i].value, 2);
         by_nothing += pow(next, 2);
     }
-    if (by_filter > 0.85 * by_last || by_filter > 0.85 * by_nothing)
+    if (by_filter > 0.73 * by_last || by_filter > 0.76 * by_nothing)
         fail_msg("errors: %.3f; last hour %.3f, nothing %.3f", by_filter, by_last, by_nothing);
 }
 

@@ -44,16 +44,6 @@ static int64_t whole_groups(const struct plan_pool *pool, int64_t nodes)
     return odd > 0 ? nodes - odd + pool->config->group : nodes;
 }
 
-int64_t plan_level(const struct plan_pool *pool)
-{
-    int64_t level = 0;
-
-    for (size_t i = 0; i < pool->reclaims.count; i++)
-        if (pool->reclaims.items[i].level > level)
-            level = pool->reclaims.items[i].level;
-    return level;
-}
-
 int64_t plan_wanted(const struct plan_pool *pool)
 {
     /* Without a schedule and a reclaim the pool has no target: -1, and never 0. */
@@ -334,6 +324,23 @@ static int64_t have(const struct books *books, size_t at)
     return plan_wanted(&books->input->pools[at]) - books->gap[at];
 }
 
+static void pass_over(struct books *books, size_t target, const struct plan_reclaim *reclaim,
+                      int64_t nodes)
+{
+    require(reclaim && nodes > 0);
+    books->passed[target] += nodes;
+    *array_add(&books->plan->passes) = (struct plan_pass){ .pool = &books->input->pools[target],
+                                                           .reclaim = reclaim,
+                                                           .nodes = nodes };
+}
+
+static void note_served(struct books *books, size_t target)
+{
+    for (size_t i = 0; i < books->plan->passes.count; i++)
+        if (books->plan->passes.items[i].pool == &books->input->pools[target])
+            books->plan->passes.items[i].is_served = true;
+}
+
 /* Fills one group of a pool that lacks nodes, or passes over those of a reclaim whose one giving
    cluster has too few for it, so that they keep no other reclaim waiting.  False, and nothing is
    given, if nothing is left that the giving pools can fill. */
@@ -352,9 +359,10 @@ static bool fill(struct books *books, size_t target)
         (spare_of_all(books, from) < nodes && from[0] == '\0'))
         return false;
     if (spare_of_all(books, from) < nodes) {
-        books->passed[target] += reclaim->level - at;
+        pass_over(books, target, reclaim, reclaim->level - at);
         return true;
     }
+    note_served(books, target);
     books->units++;
     for (; nodes > 0; nodes--) {
         size_t source = sparing_pool(books);
@@ -468,6 +476,7 @@ void plan_free(struct plan *plan)
     for (size_t i = 0; i < plan->choices.count; i++)
         mem_free(plan->choices.items[i].nodes);
     array_clear(&plan->choices);
+    array_clear(&plan->passes);
     mem_free(plan->lacks);
     mem_free(plan);
 }

@@ -57,6 +57,7 @@ struct plan_kept {
 struct plan_reclaim {
     int64_t level;
     const char *from; /* the one research cluster that gives its own nodes; "": any */
+    const char *id;   /* of its record; NULL: it is only weighed */
 };
 
 struct plan_pool {
@@ -101,6 +102,14 @@ struct plan_choice {
     bool is_exact; /* no other set loses less */
 };
 
+/* A reclaim that a plan passed over, because its one cluster has too few nodes to give. */
+struct plan_pass {
+    const struct plan_pool *pool;
+    const struct plan_reclaim *reclaim;
+    int64_t nodes;  /* that it lacks */
+    bool is_served; /* nodes of a reclaim above it come */
+};
+
 struct plan {
     ARRAY(struct plan_transfer) transfers; /* emergencies first */
     ARRAY(const char *) withdrawn;         /* ids of live transfers that are not wanted any more */
@@ -110,6 +119,7 @@ struct plan {
     } * lacks;
     size_t lack_count;
     ARRAY(struct plan_choice) choices;
+    ARRAY(struct plan_pass) passes; /* of each pool the lowest first */
 };
 
 struct plan *plan_make(const struct plan_input *input)
@@ -121,6 +131,12 @@ int64_t plan_limit(const struct plan_pool *pool);
 
 /* The number that the reclaims want of a pool; 0: there are none. */
 int64_t plan_level(const struct plan_pool *pool);
+
+/* The level of one of the pool's reclaims once the plan's transfers begin: what was passed over
+   then stands above what is served.  Otherwise the nodes that come would count as those of the
+   reclaim that was passed over, and the next plan would take its nodes from another cluster. */
+int64_t plan_level_after(const struct plan *plan, const struct plan_pool *pool,
+                         const struct plan_reclaim *reclaim);
 
 /* What a pool should have, in whole groups: the greater of schedule and reclaim; -1: it is left
    alone. */

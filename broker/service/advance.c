@@ -309,6 +309,44 @@ static void withdraw_ended(struct service *service, const struct survey *survey)
     }
 }
 
+static struct reclaim *reclaim_of_id(struct service *service, const char *id)
+{
+    for (size_t i = 0; i < service->reclaims.count; i++)
+        if (text_equal(service->reclaims.items[i].id, id))
+            return &service->reclaims.items[i];
+    require(false);
+    return NULL;
+}
+
+/* Stores the order in which the plan serves the reclaims of a pool, before their transfers begin.
+ */
+static void order_reclaims(struct service *service, const struct survey *survey,
+                           const struct plan *plan)
+{
+    struct journal_batch *batch = NULL;
+    struct error err;
+
+    for (size_t i = 0; i < service->config->pool_count && plan->passes.count > 0; i++) {
+        const struct plan_pool *pool = &survey->pools[i];
+
+        for (size_t k = 0; k < pool->reclaims.count; k++) {
+            int64_t level = plan_level_after(plan, pool, &pool->reclaims.items[k]);
+            struct reclaim *reclaim = reclaim_of_id(service, pool->reclaims.items[k].id);
+            owned(json) json_t *value = NULL;
+
+            require(level > 0 && reclaim->level == pool->reclaims.items[k].level);
+            if (level == reclaim->level)
+                continue;
+            reclaim->level = level;
+            value = reclaim_encode(reclaim);
+            batch = batch ?: journal_batch_new(service->epoch);
+            journal_put(batch, "reclaim", reclaim->id, reclaim->rev++, value);
+        }
+    }
+    if (batch && journal_commit(service->world->journal, &batch, &err) < 0)
+        runner_break(service->runner, &err);
+}
+
 void service_advance(struct service *service)
 {
     owned(survey) struct survey *survey = NULL;
@@ -326,6 +364,9 @@ void service_advance(struct service *service)
     if (survey_wants_moves(survey))
         survey_weigh(service, survey);
     plan = plan_make(&survey->input);
+    order_reclaims(service, survey, plan);
+    if (service->runner->is_broken)
+        return;
     withdraw(service, plan);
     withdraw_ended(service, survey);
     stays_withdraw(service);

@@ -113,7 +113,8 @@ void reclaims_list(const struct service *service, struct plan_pool *pool)
         const struct reclaim *reclaim = &service->reclaims.items[i];
 
         if (reclaim->pool == pool->config && is_live(service, reclaim) && reclaim->level > 0)
-            *array_add(&pool->reclaims) = (struct plan_reclaim){ reclaim->level, reclaim->from };
+            *array_add(&pool->reclaims) = (struct plan_reclaim){ reclaim->level, reclaim->from,
+                                                                 reclaim->id };
     }
 }
 

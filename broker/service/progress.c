@@ -56,9 +56,11 @@ int64_t reclaim_missing(const struct survey *survey, const struct reclaim *recla
 {
     const struct plan_pool *pool = &survey->pools[reclaim->pool - survey->input.config->pools];
     int64_t wanted = plan_wanted(pool);
+    int64_t missing = (reclaim->level < wanted ? reclaim->level : wanted) - pool->present;
 
     require(reclaim->pool == pool->config);
-    return (reclaim->level < wanted ? reclaim->level : wanted) - pool->present;
+    /* Those below are what other reclaims lack.  0: an old record. */
+    return reclaim->nodes > 0 && reclaim->nodes < missing ? reclaim->nodes : missing;
 }
 
 /* What the oldest of the reclaim's transfers to the pool waits for, and what can be done. */

@@ -146,7 +146,7 @@ static void add_reclaim(struct plan_pool *copy, const struct portion *portion, c
     memset(&copy->reclaims, 0, sizeof copy->reclaims);
     for (size_t i = 0; i < pool->reclaims.count; i++)
         *array_add(&copy->reclaims) = pool->reclaims.items[i];
-    *array_add(&copy->reclaims) = (struct plan_reclaim){ level_of(portion), from };
+    *array_add(&copy->reclaims) = (struct plan_reclaim){ level_of(portion), from, NULL };
 }
 
 /* The result if the portions were accepted: {bill, transfers}. Blockers are added only to a plan or

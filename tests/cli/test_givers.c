@@ -129,6 +129,45 @@ static json_t *seen_approval(struct rehearsal *rehearsal)
     return json_incref(json_array_get(json_object_get(answer, "approvals"), 0));
 }
 
+/* From now on all nodes of the pool stay. */
+static void keep_all(struct rehearsal *rehearsal, const char *name)
+{
+    for (size_t i = 0; i < rehearsal->config->pool_count; i++)
+        if (text_equal(rehearsal->config->pools[i].name, name))
+            rehearsal->config->pools[i].static_nodes = nodes_of(rehearsal, name);
+}
+
+static const json_t *order_at(const json_t *list, size_t at)
+{
+    return json_array_get(json_object_get(list, "reclaims"), at);
+}
+
+/* The nodes that research-a gives do not count as those that research-b owes: not at the next look,
+   not after a restart, and not when they have arrived. */
+static void a_stuck_reclaim_takes_nothing_from_the_next_ones_giver(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+    owned(json) json_t *first = NULL;
+    owned(json) json_t *second = NULL;
+
+    (void)state;
+    apply_wide(rehearsal, 6, 4, 3);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    first = reclaim_from(rehearsal, "research-b", 2);
+    keep_all(rehearsal, "research-b-east");
+    second = reclaim_from(rehearsal, "research-a", 3);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    restart(rehearsal);
+    rehearsal_run(rehearsal, HOUR_MS);
+    expect_east(rehearsal, 9, 7, 8);
+
+    owned(json) json_t *list = service_reclaims(rehearsal->service, false);
+
+    assert_int_equal(json_int_or(order_at(list, 0), "lacking_nodes", -1), 2);
+    assert_int_equal(json_int_or(order_at(list, 1), "lacking_nodes", -1), 0);
+}
+
 /* The second person sees who gives, and approves just that. */
 static void who_gives_is_what_is_approved(void **state)
 {
@@ -165,9 +204,7 @@ static void a_giver_that_has_nothing_left_is_named(void **state)
     apply_wide(rehearsal, 6, 4, 3);
     rehearsal_run(rehearsal, 2 * MINUTE_MS);
     answer = reclaim_from(rehearsal, "research-b", 2);
-    for (size_t i = 0; i < rehearsal->config->pool_count; i++)
-        if (text_equal(rehearsal->config->pools[i].name, "research-b-east"))
-            rehearsal->config->pools[i].static_nodes = 8; /* from now on they all stay */
+    keep_all(rehearsal, "research-b-east");
     rehearsal_run(rehearsal, HOUR_MS);
     expect_east(rehearsal, 6, 10, 8);
     owned(json) json_t *status = service_status(rehearsal->service);
@@ -208,6 +245,7 @@ int main(void)
         cmocka_unit_test(no_more_is_promised_than_that_cluster_has),
         cmocka_unit_test(who_gives_is_part_of_an_order),
         cmocka_unit_test(a_giver_is_a_research_cluster_that_can),
+        cmocka_unit_test(a_stuck_reclaim_takes_nothing_from_the_next_ones_giver),
         cmocka_unit_test(who_gives_is_what_is_approved),
         cmocka_unit_test(a_giver_that_has_nothing_left_is_named),
         cmocka_unit_test(a_reload_keeps_the_cluster_that_gives),

@@ -102,22 +102,3 @@ void no_server_is_no_empty_list(struct stage *stage)
         stage_pass(stage, SECOND_MS);
     assert_int_equal(json_array_size(stage->list) >= 4, true);
 }
-
-void a_socket_answers_as_a_port_does(struct stage *stage)
-{
-    const struct slurm_blanks drain = { .node = "n1", .state = "DRAIN", .reason = "a fan is loud" };
-    const struct slurm_blanks undrain = { .node = "n1", .state = "UNDRAIN" };
-    owned(chars) char *job = stage_submit(stage, SCRIPT_PLAIN, 900,
-                                          "--nodelist=n2 --gpus=1 --time=20");
-
-    stage_await_job(stage, job, SLURM_JOB_RUNNING);
-    stage_use_socket(stage);
-    assert_true(stage_ask(stage, SLURM_LIST_NODES, NULL));
-    assert_true(json_array_size(stage->list) >= 4);
-    assert_int_equal(stage_job(stage, job).state, SLURM_JOB_RUNNING);
-    assert_true(stage_ask(stage, SLURM_CHANGE_NODE, &drain));
-    assert_true(stage_node(stage, "n1").states & SLURM_NODE_DRAIN);
-    assert_string_equal(stage_node(stage, "n1").reason, "a fan is loud");
-    assert_true(stage_ask(stage, SLURM_CHANGE_NODE, &undrain));
-    stage_await_node(stage, "n1", SLURM_NODE_IDLE, SLURM_NODE_DRAIN);
-}

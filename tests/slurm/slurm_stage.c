@@ -134,21 +134,6 @@ static void clean(struct stage *stage)
     }
 }
 
-static void open_client(struct stage *stage)
-{
-    stage->client = slurm_client_new(&stage->world, "lab", &stage->access, &stage->err);
-    if (!stage->client)
-        fail_msg("%s", stage->err.text);
-}
-
-void stage_use_socket(struct stage *stage)
-{
-    slurm_client_free(stage->client);
-    mem_free(stage->access.rest);
-    stage->access.rest = text_format("unix:%s/rest/socket", stage->choice.folder);
-    open_client(stage);
-}
-
 struct stage *stage_open(const struct stage_choice *choice)
 {
     struct stage *stage = mem_new(sizeof *stage);
@@ -170,7 +155,9 @@ struct stage *stage_open(const struct stage_choice *choice)
         "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHeY7hxwNvzLpEw5s4yQGf0Gm3sQh5eQxW6cCkqv0m1r");
     stage->access.ssh.user = mem_copy_chars("root");
     stage->access.ssh.key = test_folder_write(stage->folder, "key", "none");
-    open_client(stage);
+    stage->client = slurm_client_new(&stage->world, "lab", &stage->access, &stage->err);
+    if (!stage->client)
+        fail_msg("%s", stage->err.text);
     stage_pass(stage, SECOND_MS);
     if (choice->folder)
         clean(stage);

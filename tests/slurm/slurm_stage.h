@@ -53,9 +53,6 @@ bool stage_said(const struct stage *stage, const char *words); /* the last comma
 int stage_rest(struct stage *stage, enum http_method method, const char *path, const char *body);
 int stage_rest_as(struct stage *stage, const char *token, const char *path); /* NULL: none */
 
-/* From now on the product reaches slurmrestd by the socket of a real server. */
-void stage_use_socket(struct stage *stage);
-
 /* The product's action; false: stage->err says why. */
 bool stage_ask(struct stage *stage, enum slurm_action action, const struct slurm_blanks *blanks);
 /* By the command, whatever the REST interface can do. */
@@ -150,5 +147,4 @@ CASE(a_script_is_read);
 CASE(an_admin_comment_is_shown);
 CASE(a_restart_keeps_drains_and_jobs);
 CASE(no_server_is_no_empty_list);
-CASE(a_socket_answers_as_a_port_does);
 #undef CASE

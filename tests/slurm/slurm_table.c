@@ -145,9 +145,6 @@ const struct slurm_case slurm_cases[] = {
       "minute, and reach the job on another node",
       a_signal_does_not_follow_its_job, ON_BOTH, 0,
       "So it gets 4 s, and the node; and no job is requeued while its signal is under way" },
-    /* slurmrestd */
-    { "S52", "slurmrestd answers on a unix socket as on a port", a_socket_answers_as_a_port_does,
-      ON_REAL, 0, NULL },
 };
 
 const size_t slurm_case_count = COUNT_OF(slurm_cases);

@@ -102,3 +102,44 @@ void no_server_is_no_empty_list(struct stage *stage)
         stage_pass(stage, SECOND_MS);
     assert_int_equal(json_array_size(stage->list) >= 4, true);
 }
+
+/* There is no other way beside the socket: nothing goes by a command if slurmrestd does not do it.
+ */
+void a_socket_takes_tokens(struct stage *stage)
+{
+    const struct slurm_blanks leaves = { .node = "n1", .state = "DRAIN", .reason = "leaves" };
+    const struct slurm_blanks stays = { .node = "n1", .state = "RESUME" };
+    owned(chars) char *job = stage_submit(stage, SCRIPT_PLAIN, 600,
+                                          "--nodelist=n2 --gpus=1 --time=20");
+
+    stage_use_socket(stage, "rest/tokens");
+    stage_await_job(stage, job, SLURM_JOB_RUNNING);
+    assert_string_equal(stage_job(stage, job).nodes, "n2");
+    assert_int_equal(stage_node(stage, "n1").states, SLURM_NODE_IDLE);
+    if (stage->release < 2411) {
+        assert_false(stage_ask(stage, SLURM_CHANGE_NODE, &leaves));
+        assert_int_equal(stage->err.kind, ERROR_INVALID);
+        return;
+    }
+    if (!stage_ask(stage, SLURM_CHANGE_NODE, &leaves))
+        fail_msg("%s", stage->err.text);
+    stage_await_node(stage, "n1", SLURM_NODE_DRAIN | SLURM_NODE_IDLE, 0);
+    assert_string_equal(stage_node(stage, "n1").reason, "leaves");
+    if (!stage_ask(stage, SLURM_CHANGE_NODE, &stays))
+        fail_msg("%s", stage->err.text);
+    stage_await_node(stage, "n1", SLURM_NODE_IDLE, SLURM_NODE_DRAIN | SLURM_NODE_SILENT);
+}
+
+void a_socket_knows_its_caller(struct stage *stage)
+{
+    const struct slurm_blanks blanks = { .node = "n1", .state = "DRAIN", .reason = "leaves" };
+    owned(chars) char *job = stage_submit(stage, SCRIPT_PLAIN, 600,
+                                          "--nodelist=n2 --gpus=1 --time=20");
+
+    stage_use_socket(stage, "rest/local");
+    stage_await_job(stage, job, SLURM_JOB_RUNNING);
+    assert_int_equal(stage_node(stage, "n1").states, SLURM_NODE_IDLE);
+    assert_false(stage_ask(stage, SLURM_CHANGE_NODE, &blanks));
+    assert_int_equal(stage->err.kind, stage->release < 2411 ? ERROR_INVALID : ERROR_DENIED);
+    assert_false(stage_node(stage, "n1").states & SLURM_NODE_DRAIN);
+}

@@ -134,6 +134,13 @@ static void clean(struct stage *stage)
     }
 }
 
+static void open_client(struct stage *stage)
+{
+    stage->client = slurm_client_new(&stage->world, "lab", &stage->access, &stage->err);
+    if (!stage->client)
+        fail_msg("%s", stage->err.text);
+}
+
 struct stage *stage_open(const struct stage_choice *choice)
 {
     struct stage *stage = mem_new(sizeof *stage);
@@ -155,9 +162,7 @@ struct stage *stage_open(const struct stage_choice *choice)
         "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHeY7hxwNvzLpEw5s4yQGf0Gm3sQh5eQxW6cCkqv0m1r");
     stage->access.ssh.user = mem_copy_chars("root");
     stage->access.ssh.key = test_folder_write(stage->folder, "key", "none");
-    stage->client = slurm_client_new(&stage->world, "lab", &stage->access, &stage->err);
-    if (!stage->client)
-        fail_msg("%s", stage->err.text);
+    open_client(stage);
     stage_pass(stage, SECOND_MS);
     if (choice->folder)
         clean(stage);
@@ -188,6 +193,25 @@ void stage_close(struct stage *stage)
     text_free(stage->out);
     test_folder_free(stage->folder);
     mem_free(stage);
+}
+
+static void forget(char **value)
+{
+    mem_free(*value);
+    *value = NULL;
+}
+
+void stage_use_socket(struct stage *stage, const char *socket)
+{
+    slurm_client_free(stage->client);
+    forget(&stage->access.rest);
+    forget(&stage->access.place.address);
+    stage->access.rest = text_format("unix:%s/%s", stage->choice.folder, socket);
+    if (text_equal(socket, "rest/local")) {
+        forget(&stage->access.rest_user);
+        forget(&stage->access.token);
+    }
+    open_client(stage);
 }
 
 /* ---- time ---- */

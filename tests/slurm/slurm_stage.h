@@ -44,6 +44,10 @@ struct stage *stage_open(const struct stage_choice *choice)
     __attribute__((returns_nonnull, warn_unused_result));
 void stage_close(struct stage *stage);
 
+/* From here on the product knows only slurmrestd, by a socket of tests/slurm/server: "rest/tokens",
+   or "rest/local", which takes none. */
+void stage_use_socket(struct stage *stage, const char *socket);
+
 /* A person's command; the exit status. */
 int stage_run(struct stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void stage_must(struct stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -103,7 +107,11 @@ CASE(a_bad_token_is_no_empty_list);
 CASE(an_unknown_path_is_refused);
 CASE(a_node_that_is_not_there_is_told_apart);
 CASE(a_job_that_is_not_there_is_told_apart);
+CASE(a_socket_takes_tokens);
+CASE(a_socket_knows_its_caller);
 CASE(nodes_are_read);
+CASE(slices_are_counted);
+CASE(a_job_with_a_slice_is_weighed);
 CASE(a_drain_has_reason_and_user);
 CASE(a_drain_needs_a_reason);
 CASE(a_drained_node_keeps_its_job);

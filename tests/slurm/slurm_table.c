@@ -145,6 +145,25 @@ const struct slurm_case slurm_cases[] = {
       "minute, and reach the job on another node",
       a_signal_does_not_follow_its_job, ON_BOTH, 0,
       "So it gets 4 s, and the node; and no job is requeued while its signal is under way" },
+    { "S52",
+      "through a socket slurmrestd takes tokens as by TCP: lists are read; 24.11 drains and "
+      "resumes",
+      a_socket_takes_tokens, ON_REAL, 0, NULL },
+    { "S53",
+      "through a socket slurmrestd knows its caller without a token; its own user, who is no "
+      "operator, reads the lists and changes no node",
+      a_socket_knows_its_caller, ON_REAL, 0, NULL },
+    /* GPUs in slices */
+    { "S54",
+      "a node with slices (MIG) is read: one whole GPU, seven of 1g.5gb and one of 3g.20gb are "
+      "three "
+      "GPUs",
+      slices_are_counted, ON_REAL, 0,
+      "The type may have the GPU's name before the profile or not" },
+    { "S55",
+      "a job with slices shows them; it counts in the choice of nodes, and is requeued alone",
+      a_job_with_a_slice_is_weighed, ON_REAL, 0,
+      "`--gres=gpu:3g.20gb` without a count is refused" },
 };
 
 const size_t slurm_case_count = COUNT_OF(slurm_cases);

@@ -153,6 +153,23 @@ static void on_config(void *context, const struct slurm_answer *answer, const st
     end(inspection);
 }
 
+/* slurmrestd describes itself whether or not the token is right and slurmctld runs. */
+static void on_listed(void *context, const struct slurm_answer *answer, const struct error *err)
+{
+    struct slurm_inspection *inspection = context;
+    const struct slurm_blanks none = { 0 };
+
+    (void)answer;
+    if (err)
+        say_remedy(inspection, FINDING_WRONG, slurm_actions[SLURM_LIST_NODES].name, err->text,
+                   "see that slurmctld runs; correct `token` and `rest_user`, or the user of "
+                   "`ssh_user`");
+    if (slurm_client_command(inspection->client, SLURM_READ_CONFIG))
+        slurm_ask(inspection->client, SLURM_READ_CONFIG, &none, on_config, inspection);
+    else
+        end(inspection);
+}
+
 static void on_discovered(void *context, const struct slurm_answer *answer, const struct error *err)
 {
     struct slurm_inspection *inspection = context;
@@ -167,10 +184,7 @@ static void on_discovered(void *context, const struct slurm_answer *answer, cons
     }
     say_ways(inspection);
     say_actions(inspection);
-    if (slurm_client_command(inspection->client, SLURM_READ_CONFIG))
-        slurm_ask(inspection->client, SLURM_READ_CONFIG, &none, on_config, inspection);
-    else
-        end(inspection);
+    slurm_ask(inspection->client, SLURM_LIST_NODES, &none, on_listed, inspection);
 }
 
 struct slurm_inspection *slurm_inspection_new(struct slurm_client *client,

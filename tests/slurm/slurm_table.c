@@ -164,6 +164,16 @@ const struct slurm_case slurm_cases[] = {
       "a job with slices shows them; it counts in the choice of nodes, and is requeued alone",
       a_job_with_a_slice_is_weighed, ON_REAL, 0,
       "`--gres=gpu:3g.20gb` without a count is refused" },
+    /* `sluice doctor` */
+    { "S56",
+      "by slurmrestd alone doctor names what this release cannot do: 22.05 eleven actions, 24.11 "
+      "eight",
+      the_doctor_names_what_is_missing, ON_BOTH, 0, NULL },
+    { "S57", "with the commands doctor finds that each action can be done",
+      the_doctor_is_content_with_commands, ON_BOTH, 0, NULL },
+    { "S58", "doctor names lists that fail: by a bad token, and without slurmctld",
+      the_doctor_names_lists_that_fail, ON_BOTH, 0,
+      "slurmrestd describes itself to a bad token, too" },
 };
 
 const size_t slurm_case_count = COUNT_OF(slurm_cases);

@@ -321,22 +321,30 @@ static void describe(struct rest *rest)
                               "openapi", "3.0.3", "paths", paths));
 }
 
-/* No token is refused by slurmrestd, a bad one by slurmctld. */
-static bool is_let_in(struct rest *rest)
+/* No token is refused by slurmrestd, a bad one by slurmctld.  NULL: it was refused. */
+static const char *token_of(struct rest *rest)
 {
     const struct sim_request *request = rest->call->request;
-    owned(chars) char *good = text_format("slurm-%s", rest->slurm->cluster->plan->name);
     const char *token = http_header_find(request->headers, request->header_count,
                                          "X-SLURM-USER-TOKEN");
 
     if (!token)
         answer_plain(rest, 401, "Authentication failure");
-    else if (!text_equal(token, good) || rest->slurm->is_down)
-        refuse(rest, 500, NULL,
-               &(struct ctld_refusal){ "slurmctld config is unable to load", "slurm_load_ctl_conf",
-                                       -1, "Unspecified error", false });
-    else
+    return token;
+}
+
+static bool is_let_in(struct rest *rest)
+{
+    owned(chars) char *good = text_format("slurm-%s", rest->slurm->cluster->plan->name);
+    const char *token = token_of(rest);
+
+    if (!token)
+        return false;
+    if (text_equal(token, good) && !rest->slurm->is_down)
         return true;
+    refuse(rest, 500, NULL,
+           &(struct ctld_refusal){ "slurmctld config is unable to load", "slurm_load_ctl_conf", -1,
+                                   "Unspecified error", false });
     return false;
 }
 
@@ -376,7 +384,7 @@ void sim_slurm_answer(struct sim_call *call, size_t at)
 
     if (count == 2 && text_equal(items[0], "openapi") && text_equal(items[1], "v3")) {
         call->verb = "slurm_openapi";
-        if (!sim_call_fault(call) && is_let_in(&rest))
+        if (!sim_call_fault(call) && token_of(&rest)) /* slurmctld is not asked */
             describe(&rest);
     } else if ((count == 3 || count == 4) && text_equal(items[0], "slurm") &&
                text_starts_with(items[1], "v0.0.") &&

@@ -247,6 +247,7 @@ static void set_callbacks(struct http_exchange *exchange)
     CURL *easy = exchange->easy;
 
     set_option(easy, CURLOPT_PRIVATE, exchange);
+    set_option(easy, CURLOPT_ERRORBUFFER, exchange->reason);
     set_option(easy, CURLOPT_PREREQFUNCTION, on_request_begins);
     set_option(easy, CURLOPT_PREREQDATA, exchange);
     set_option(easy, CURLOPT_WRITEFUNCTION, on_body);
@@ -324,6 +325,19 @@ static bool is_wrong_credential(CURLcode code)
     return code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_CACERT_BADFILE;
 }
 
+/* What is wrong with a certificate is only in libcurl's longer words. */
+static void set_failure(struct http_exchange *exchange, enum error_kind kind, CURLcode code)
+{
+    const char *words = curl_easy_strerror(code), *reason = exchange->reason;
+
+    if (reason[0] != '\0' && code == CURLE_PEER_FAILED_VERIFICATION)
+        error_set(&exchange->err, kind, "%s: %s", exchange->host, reason);
+    else if (reason[0] != '\0' && code == CURLE_SSL_CONNECT_ERROR)
+        error_set(&exchange->err, kind, "%s: %s: %s", exchange->host, words, reason);
+    else
+        error_set(&exchange->err, kind, "%s: %s", exchange->host, words);
+}
+
 void exchange_finish(struct http_exchange *exchange, CURLcode code)
 {
     long status = 0;
@@ -340,7 +354,7 @@ void exchange_finish(struct http_exchange *exchange, CURLcode code)
         kind = ERROR_UNKNOWN_OUTCOME;
     else if (is_wrong_credential(code))
         kind = ERROR_INVALID;
-    error_set(&exchange->err, kind, "%s: %s", exchange->host, curl_easy_strerror(code));
+    set_failure(exchange, kind, code);
 }
 
 void exchange_tell(struct http_exchange *exchange, struct wall_time now)

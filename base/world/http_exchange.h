@@ -44,7 +44,8 @@ struct http_exchange {
     size_t received_size;
     struct text *answer_body;
     int status;
-    struct error err; /* ERROR_NONE: there is an answer */
+    char reason[CURL_ERROR_SIZE]; /* libcurl's longer words for its verdict */
+    struct error err;             /* ERROR_NONE: there is an answer */
 };
 
 /* Copies the request into a handle that is ready to be sent.  A request that is refused has its

@@ -99,7 +99,10 @@ static void on_power_off(void *context, const struct http_answer *answer, const 
 static void send(struct own_call *call, const char *url, const char *body, http_done_fn done)
 {
     const struct own_machine *machine = call->fence_machine;
-    char *login = read_login(machine, &call->failure);
+    char *login;
+
+    call->failure = (struct error){ 0 }; /* that of another machine */
+    login = read_login(machine, &call->failure);
     owned(text) struct text *ca = login && machine->redfish_ca
                                       ? trust_read(machine->redfish_ca, FILE_LIMIT, &call->failure)
                                       : NULL;

@@ -43,6 +43,17 @@ static void on_power_off(struct own_call *call, struct own_machine *machine,
     own_finish(call, err ? "" : "its power is switched off", err);
 }
 
+/* Controllers refuse to switch off what is off: a machine that a repeat finds so is fenced. */
+static void on_power(struct own_call *call, struct own_machine *machine, const struct error *err)
+{
+    if (err)
+        own_finish(call, "", err);
+    else if (machine->is_off)
+        own_finish(call, "its power is off", NULL);
+    else
+        own_power_off(call, machine, on_power_off);
+}
+
 static void fence(struct own_call *call, struct own_machine *machine, const struct error *err)
 {
     int64_t silent_ms = loop_now(call->own->world->loop) - machine->silent_ms;
@@ -50,7 +61,7 @@ static void fence(struct own_call *call, struct own_machine *machine, const stru
 
     if (is_silent && machine->silent_ms > 0 && machine->redfish &&
         silent_ms >= call->own->account->fence_after_ms)
-        own_power_off(call, machine, on_power_off);
+        own_ask_power(call, machine, on_power);
     else
         own_finish(call, "", err);
 }

@@ -413,6 +413,19 @@ int config_refuse_cluster(const struct config *config, const char *name, struct 
                      config->path, names->chars, names->is_cut ? "..." : "");
 }
 
+bool config_share_capacity(const struct config *config, const struct config_cluster *left,
+                           const struct config_cluster *right)
+{
+    for (size_t i = 0; i < config->pool_count * config->pool_count; i++) {
+        const struct config_pool *from = &config->pools[i / config->pool_count];
+        const struct config_pool *to = &config->pools[i % config->pool_count];
+
+        if (from->cluster == left && to->cluster == right && from->reservation == to->reservation)
+            return true;
+    }
+    return false;
+}
+
 const struct config_pool *config_pool(const struct config *config, const char *name)
 {
     for (size_t i = 0; i < config->pool_count; i++)

@@ -138,6 +138,15 @@ int64_t plan_level(const struct plan_pool *pool);
 int64_t plan_level_after(const struct plan *plan, const struct plan_pool *pool,
                          const struct plan_reclaim *reclaim);
 
+/* How many more nodes a pool may be promised from a research cluster, or from any (""): those of
+   pools that are known.  None when the pool itself is not known, because a number from an old list
+   would be wrong. */
+int64_t plan_can_have(const struct plan_input *input, const struct plan_pool *pool,
+                      const char *from);
+/* The research cluster that may promise it most; NULL: none has a node. */
+const struct config_cluster *plan_giver(const struct plan_input *input,
+                                        const struct plan_pool *pool);
+
 /* What a pool should have, in whole groups: the greater of schedule and reclaim; -1: it is left
    alone. */
 int64_t plan_wanted(const struct plan_pool *pool);

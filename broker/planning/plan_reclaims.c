@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The levels of a pool's reclaims, before and after a plan (plan.h).
+ * The reclaims of a pool: their levels before and after a plan, and who can give to them (plan.h).
  */
+#include "base/text.h"
 #include "broker/planning/plan.h"
 
 int64_t plan_level(const struct plan_pool *pool)
@@ -34,4 +35,52 @@ int64_t plan_level_after(const struct plan *plan, const struct plan_pool *pool,
             below += pass->nodes;
     }
     return goes_up ? plan_level(pool) - passed + below : reclaim->level - below;
+}
+
+static int64_t research_can_give(const struct plan_input *input,
+                                 const struct config_reservation *reservation, const char *from)
+{
+    int64_t nodes = 0;
+
+    for (size_t i = 0; i < input->config->pool_count; i++) {
+        const struct plan_pool *pool = &input->pools[i];
+        int64_t over_floor = pool->present - pool->config->static_nodes;
+        int64_t movable = (int64_t)pool->nodes.count;
+
+        if (pool->config->reservation != reservation || !pool->is_known ||
+            pool->config->cluster->role != ROLE_RESEARCH || over_floor <= 0 ||
+            (from[0] != '\0' && !text_equal(pool->config->cluster->name, from)))
+            continue;
+        nodes += movable < over_floor ? movable : over_floor;
+    }
+    return nodes;
+}
+
+int64_t plan_can_have(const struct plan_input *input, const struct plan_pool *pool,
+                      const char *from)
+{
+    int64_t room = plan_limit(pool) - pool->present - pool->incoming;
+    int64_t nodes = research_can_give(input, pool->config->reservation, from);
+
+    if (!pool->is_known)
+        return 0;
+    return nodes < room ? nodes : room;
+}
+
+const struct config_cluster *plan_giver(const struct plan_input *input,
+                                        const struct plan_pool *pool)
+{
+    const struct config *config = input->config;
+    const struct config_cluster *best = NULL;
+    int64_t most = 0;
+
+    for (size_t i = 0; i < config->cluster_count; i++) {
+        int64_t nodes = plan_can_have(input, pool, config->clusters[i].name);
+
+        if (nodes > most) {
+            best = &config->clusters[i];
+            most = nodes;
+        }
+    }
+    return best;
 }

@@ -200,39 +200,27 @@ int orders_store(struct service *service, struct journal_batch *batch,
 
 /* ---- the wish ---- */
 
-static bool shares_reservation(const struct config *config, const struct config_cluster *giver,
-                               const struct config_cluster *taker)
-{
-    for (size_t i = 0; i < config->pool_count * config->pool_count; i++) {
-        const struct config_pool *from = &config->pools[i / config->pool_count];
-        const struct config_pool *to = &config->pools[i % config->pool_count];
-
-        if (from->cluster == giver && to->cluster == taker && from->reservation == to->reservation)
-            return true;
-    }
-    return false;
-}
-
 /* The cluster that alone gives nodes has to be one that can. */
 static int check_from(const struct config *config, const struct order_wish *wish, struct error *err)
 {
     const struct config_cluster *from = config_cluster(config, wish->from);
+    owned(text) struct text *can = text_new(ERROR_TEXT_SIZE / 4);
 
     if (wish->from[0] == '\0')
         return 0;
     if (!from)
         return config_refuse_cluster(config, wish->from, err);
-    if (from->role != ROLE_RESEARCH)
-        return error_set(err, ERROR_INVALID,
-                         "%s is not a research cluster of %s, and only those give nodes to a "
-                         "reclaim",
-                         from->name, config->path);
-    if (!shares_reservation(config, from, wish->cluster))
-        return error_set(err, ERROR_INVALID,
-                         "no pool of %s shares a reservation with a pool of %s, so no node can "
-                         "move between them",
-                         from->name, wish->cluster->name);
-    return 0;
+    for (size_t i = 0; i < config->cluster_count; i++)
+        if (config->clusters[i].role == ROLE_RESEARCH &&
+            config_share_capacity(config, &config->clusters[i], wish->cluster))
+            text_add(can, "%s%s", can->length > 0 ? ", " : "", config->clusters[i].name);
+    if (from->role == ROLE_RESEARCH && config_share_capacity(config, from, wish->cluster))
+        return 0;
+    return error_set(err, ERROR_INVALID, "%s cannot give nodes to %s: %s; those that can: %s",
+                     from->name, wish->cluster->name,
+                     from->role != ROLE_RESEARCH ? "it is not a research cluster"
+                                                 : "no reservation has pools of both",
+                     can->length > 0 ? can->chars : "none");
 }
 
 /* The client's request key, under which it may ask again after a lost answer; "" without one. */

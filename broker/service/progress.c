@@ -63,9 +63,45 @@ int64_t reclaim_missing(const struct survey *survey, const struct reclaim *recla
     return reclaim->nodes > 0 && reclaim->nodes < missing ? reclaim->nodes : missing;
 }
 
+/* Whether the cluster gives nodes to the reclaim. */
+static bool gives_to(const struct config_cluster *cluster, const struct reclaim *reclaim)
+{
+    return cluster && cluster->role == ROLE_RESEARCH &&
+           (reclaim->from[0] == '\0' || text_equal(cluster->name, reclaim->from));
+}
+
+/* Which nodes may leave is known of a survey that was weighed, and that takes a while: only where
+   advice needs it. */
+static void weigh(const struct service *service, struct survey *survey)
+{
+    if (!survey->work[0])
+        survey_weigh(service, survey);
+}
+
+/* What can be done about a reclaim from one cluster, which gives it no node. */
+static char *advise_giver(const struct service *service, struct survey *survey,
+                          const struct reclaim *reclaim, int64_t missing)
+{
+    const struct plan_pool *pool = &survey->pools[reclaim->pool - survey->input.config->pools];
+    const struct config_cluster *giver;
+    int64_t most;
+
+    weigh(service, survey);
+    giver = plan_giver(&survey->input, pool);
+    most = giver ? plan_can_have(&survey->input, pool, giver->name) : 0;
+    if (!giver || gives_to(giver, reclaim))
+        return text_format("wait until %s has nodes to give; `sluice reclaim end %s --reason TEXT` "
+                           "ends this reclaim",
+                           reclaim->from, reclaim->order);
+    return text_format("`sluice reclaim --to %s --from %s --nodes %" PRId64 " --reason TEXT` takes "
+                       "nodes of %s instead; `sluice reclaim end %s --reason TEXT` ends this one",
+                       reclaim->pool->cluster->name, giver->name, missing < most ? missing : most,
+                       giver->name, reclaim->order);
+}
+
 /* What the oldest of the reclaim's transfers to the pool waits for, and what can be done. */
-static char *cause_of(const struct service *service, const struct reclaim *reclaim,
-                      char **ret_advice)
+static char *cause_of(const struct service *service, struct survey *survey,
+                      const struct reclaim *reclaim, char **ret_advice)
 {
     const struct config_pool *pool = reclaim->pool;
     const struct transfer *oldest = NULL;
@@ -73,15 +109,14 @@ static char *cause_of(const struct service *service, const struct reclaim *recla
 
     for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));)
         if (transfer->is_emergency && transfer_goal(transfer) == pool &&
+            (reclaim->from[0] == '\0' || gives_to(transfer->source->cluster, reclaim)) &&
             (!oldest || transfer->created.ms < oldest->created.ms))
             oldest = transfer;
     if (!oldest && reclaim->from[0] != '\0')
-        *ret_advice = text_format(
-            "`sluice reclaim --to %s --nodes N --new --reason TEXT` takes nodes "
-            "of any research cluster, not of %s alone",
-            pool->cluster->name, reclaim->from);
+        *ret_advice = advise_giver(service, survey, reclaim, reclaim_missing(survey, reclaim));
     if (!oldest)
-        return mem_copy_chars("no node is on its way");
+        return reclaim->from[0] != '\0' ? text_format("no node of %s is on its way", reclaim->from)
+                                        : mem_copy_chars("no node is on its way");
     if (runner_can_undo(service->runner, oldest))
         *ret_advice = text_format("`sluice transfers %s` shows it whole; `sluice abort %s --reason "
                                   "TEXT` keeps its node, and another one goes if there is one",
@@ -107,7 +142,7 @@ other_way(const struct service *service, const struct survey *survey, const stru
 
         if (pool->cluster == reclaim->pool->cluster &&
             pool->reservation != reclaim->pool->reservation &&
-            reclaims_can_have(survey, &survey->pools[i], "") > 0 &&
+            plan_can_have(&survey->input, &survey->pools[i], "") > 0 &&
             pool_gets_machines(service, pool, &ignored) == 0)
             return pool;
     }
@@ -115,14 +150,16 @@ other_way(const struct service *service, const struct survey *survey, const stru
 }
 
 /* What a person can do about a reclaim that gets no machines, as commands. */
-static char *advise(const struct service *service, const struct survey *survey,
+static char *advise(const struct service *service, struct survey *survey,
                     const struct reclaim *reclaim, int64_t missing)
 {
-    const struct config_pool *other = other_way(service, survey, reclaim);
+    const struct config_pool *other;
 
+    weigh(service, survey);
+    other = other_way(service, survey, reclaim);
     if (other) {
-        int64_t most = reclaims_can_have(survey, &survey->pools[other - service->config->pools],
-                                         "");
+        int64_t most = plan_can_have(&survey->input, &survey->pools[other - service->config->pools],
+                                     "");
 
         return text_format("`sluice reclaim --to %s --nodes %" PRId64 " --new --reason TEXT` takes "
                            "nodes of reservation %s instead; `sluice reclaim end %s --reason TEXT` "
@@ -136,7 +173,7 @@ static char *advise(const struct service *service, const struct survey *survey,
                        reclaim->order);
 }
 
-static void look_at_reclaim(const struct service *service, const struct survey *survey,
+static void look_at_reclaim(const struct service *service, struct survey *survey,
                             const struct reclaim *reclaim, struct health *health)
 {
     struct wall_time now = loop_wall(service->world->loop);
@@ -150,7 +187,17 @@ static void look_at_reclaim(const struct service *service, const struct survey *
 
     if (reclaim->until.ms <= now.ms || missing <= 0)
         return;
-    if (pool_gets_machines(service, reclaim->pool, &err) < 0) {
+    if (reclaim->from[0] != '\0' &&
+        !gives_to(config_cluster(service->config, reclaim->from), reclaim)) {
+        condition.since = reclaim->created;
+        condition.advice = advice = advise_giver(service, survey, reclaim, missing);
+        health_add(health, &condition,
+                   text_format("reclaim %s for %s still lacks %" PRId64
+                               " node%s and does not get on: %s, which alone gives its nodes, is "
+                               "not a research cluster of %s any more",
+                               reclaim->order, condition.cluster, missing, missing == 1 ? "" : "s",
+                               reclaim->from, service->config->path));
+    } else if (pool_gets_machines(service, reclaim->pool, &err) < 0) {
         condition.since = attempts_lane(service->runner->attempts, reclaim->pool)->failed;
         condition.advice = advice = advise(service, survey, reclaim, missing);
         health_add(health, &condition,
@@ -159,7 +206,7 @@ static void look_at_reclaim(const struct service *service, const struct survey *
                                reclaim->order, condition.cluster, missing, missing == 1 ? "" : "s",
                                err.text));
     } else if (reclaim->promised.ms > 0 && now.ms > reclaim->promised.ms) {
-        owned(chars) char *cause = cause_of(service, reclaim, &advice);
+        owned(chars) char *cause = cause_of(service, survey, reclaim, &advice);
 
         condition.advice = advice;
         condition.kind = CONDITION_RECLAIM_BEHIND;
@@ -388,8 +435,7 @@ static void look_at_lead_times(const struct service *service, struct health *hea
     }
 }
 
-void progress_look(const struct service *service, const struct survey *survey,
-                   struct health *health)
+void progress_look(const struct service *service, struct survey *survey, struct health *health)
 {
     const struct config *config = service->config;
 

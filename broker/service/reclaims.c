@@ -31,39 +31,6 @@ static void owned_portions(struct portions *portions)
     mem_free(portions->items);
 }
 
-static int64_t research_can_give(const struct survey *survey,
-                                 const struct config_reservation *reservation, const char *from)
-{
-    const struct config *config = survey->input.config;
-    int64_t nodes = 0;
-
-    for (size_t i = 0; i < config->pool_count; i++) {
-        const struct plan_pool *pool = &survey->pools[i];
-        int64_t over_floor = pool->present - pool->config->static_nodes;
-        int64_t movable = (int64_t)pool->nodes.count;
-
-        if (pool->config->reservation != reservation || !pool->is_known ||
-            pool->config->cluster->role != ROLE_RESEARCH || over_floor <= 0 ||
-            (from[0] != '\0' && !text_equal(pool->config->cluster->name, from)))
-            continue;
-        nodes += movable < over_floor ? movable : over_floor;
-    }
-    return nodes;
-}
-
-/* How many nodes of known research pools the pool may be promised.  None when the pool itself is
-   not known, because a number from an old list would be wrong. */
-int64_t reclaims_can_have(const struct survey *survey, const struct plan_pool *pool,
-                          const char *from)
-{
-    int64_t room = plan_limit(pool) - pool->present - pool->incoming;
-    int64_t nodes = research_can_give(survey, pool->config->reservation, from);
-
-    if (!pool->is_known)
-        return 0;
-    return nodes < room ? nodes : room;
-}
-
 static struct portions portions_of(const struct service *service, const struct survey *survey,
                                    const struct order_wish *wish)
 {
@@ -76,7 +43,7 @@ static struct portions portions_of(const struct service *service, const struct s
         if (config->pools[i].cluster != wish->cluster)
             continue;
         portion->pool = &survey->pools[i];
-        portion->free_nodes = reclaims_can_have(survey, &survey->pools[i], wish->from);
+        portion->free_nodes = plan_can_have(&survey->input, &survey->pools[i], wish->from);
         if (pool_gets_machines(service, &config->pools[i], &portion->blocked) == 0)
             portion->blocked.kind = ERROR_NONE;
         portions.count++;
@@ -288,9 +255,16 @@ static json_t *left_out(const struct service *service, const struct portions *po
     return rows;
 }
 
+/* Whether the wish is for nodes of this cluster, too. */
+static bool is_from(const struct order_wish *wish, const struct config_cluster *cluster)
+{
+    return cluster->role == ROLE_RESEARCH &&
+           (wish->from[0] == '\0' || text_equal(cluster->name, wish->from));
+}
+
 /* Whether machines that the cluster's pools could get end too soon, with the times. */
 static bool ends_too_soon(const struct service *service, const struct portions *portions,
-                          struct error *err)
+                          const struct order_wish *wish, struct error *err)
 {
     for (size_t i = 0; i < portions->count; i++) {
         const struct config_pool *mine = portions->items[i].pool->config;
@@ -300,7 +274,7 @@ static bool ends_too_soon(const struct service *service, const struct portions *
             const struct config_pool *giver = &service->config->pools[k];
             void *machine;
 
-            if (giver->reservation != mine->reservation || giver->cluster->role != ROLE_RESEARCH)
+            if (giver->reservation != mine->reservation || !is_from(wish, giver->cluster))
                 continue;
             for (size_t at = 0;
                  map_next(fleet_pool(service->fleet, giver)->instances, &at, NULL, &machine);)
@@ -312,8 +286,8 @@ static bool ends_too_soon(const struct service *service, const struct portions *
     return false;
 }
 
-/* Frozen nodes of research clusters. */
-static int64_t count_frozen(const struct service *service)
+/* Frozen nodes of research clusters that may give. */
+static int64_t count_frozen(const struct service *service, const struct order_wish *wish)
 {
     struct wall_time now = loop_wall(service->world->loop);
     int64_t count = 0;
@@ -323,7 +297,7 @@ static int64_t count_frozen(const struct service *service)
         const struct config_cluster *cluster = config_cluster(service->config, freeze->cluster);
 
         count += freeze->node[0] != '\0' && freeze->until.ms > now.ms && cluster &&
-                 cluster->role == ROLE_RESEARCH;
+                 is_from(wish, cluster);
     }
     return count;
 }
@@ -340,32 +314,68 @@ static int64_t count_coming(const struct service *service, const struct config_c
     return count;
 }
 
-/* The reason why no node can be given. */
-static void refuse(const struct service *service, const struct order_wish *wish,
-                   const struct portions *portions, const json_t *unknown, struct error *err)
+/* Of the pools that are not known, one that the wish concerns, as why it is refused; NULL: none. */
+static const char *why_unknown(const struct order_wish *wish, const json_t *unknown)
 {
-    const struct config_cluster *cluster = wish->cluster;
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(unknown, i, row) {
+        const char *cluster = json_text_or(row, "cluster", "");
+
+        if (wish->from[0] == '\0' || text_equal(cluster, wish->from) ||
+            text_equal(cluster, wish->cluster->name))
+            return json_text_or(row, "reason", "");
+    }
+    return NULL;
+}
+
+/* What a wish for one cluster's nodes could ask for instead; "": it is for those of any. */
+static char *other_giver(const struct survey *survey, const struct order_wish *wish,
+                         const struct portions *portions)
+{
+    for (size_t i = 0; i < portions->count && wish->from[0] != '\0'; i++) {
+        const struct plan_pool *pool = portions->items[i].pool;
+        const struct config_cluster *giver = plan_giver(&survey->input, pool);
+
+        if (giver)
+            return text_format("; `--from %s` can have %" PRId64 " nodes", giver->name,
+                               plan_can_have(&survey->input, pool, giver->name));
+    }
+    return mem_copy_chars(wish->from[0] == '\0' ? "" : "; no other research cluster has one");
+}
+
+/* The reason why no node can be given. */
+static void refuse(const struct service *service, const struct survey *survey,
+                   const struct order_wish *wish, const struct portions *portions,
+                   struct error *err)
+{
+    const char *name = wish->cluster->name;
+    owned(json) json_t *unknown = left_out(service, portions);
     owned(chars) char *what = wish->from[0] == '\0' ? mem_copy_chars("research node")
                                                     : text_format("node of %s", wish->from);
-    const json_t *first = json_array_get(unknown, 0);
+    owned(chars) char *other = other_giver(survey, wish, portions);
+    int64_t frozen = count_frozen(service, wish);
+    int64_t coming = count_coming(service, wish->cluster);
 
-    if (first)
-        error_set(err, ERROR_DENIED, "%s", json_text_or(first, "reason", ""));
-    else if (!ends_too_soon(service, portions, err) && count_frozen(service) > 0)
-        error_set(
-            err, ERROR_DENIED,
-            "no movable %s shares a reservation with a pool of %s; %" PRId64
-            " research nodes are frozen (`sluice status` tells by whom, `sluice resume` ends it)",
-            what, cluster->name, count_frozen(service));
-    else if (!ends_too_soon(service, portions, err) && count_coming(service, cluster) > 0)
+    if (why_unknown(wish, unknown))
+        error_set(err, ERROR_DENIED, "%s%s", why_unknown(wish, unknown), other);
+    else if (ends_too_soon(service, portions, wish, err))
+        return;
+    else if (frozen > 0)
+        error_set(err, ERROR_DENIED,
+                  "no movable %s shares a reservation with a pool of %s; %" PRId64
+                  " research nodes are frozen (`sluice status` tells by whom, `sluice resume` "
+                  "ends it)%s",
+                  what, name, frozen, other);
+    else if (coming > 0)
         error_set(err, ERROR_DENIED,
                   "no movable %s that shares a reservation with a pool of %s is left; "
-                  "nodes on their way to it: %" PRId64 " (`sluice transfers`)",
-                  what, cluster->name, count_coming(service, cluster));
-    else if (!ends_too_soon(service, portions, err))
+                  "nodes on their way to it: %" PRId64 " (`sluice transfers`)%s",
+                  what, name, coming, other);
+    else
         error_set(err, ERROR_DENIED, "no movable %s shares a reservation with a pool of %s%s", what,
-                  cluster->name,
-                  wish->from[0] == '\0' ? "" : "; without --from any research cluster gives");
+                  name, other);
 }
 
 static json_t *describe_portions(const struct portions *portions)
@@ -410,7 +420,7 @@ static json_t *reclaim_nodes(struct service *service, const struct order_wish *w
     owned(json) json_t *blocked = describe_blocked(&portions);
 
     if (found == 0) {
-        refuse(service, wish, &portions, unknown, err);
+        refuse(service, survey, wish, &portions, err);
         return NULL;
     }
     offer = price(service, survey, &portions, wish);

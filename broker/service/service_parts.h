@@ -389,12 +389,9 @@ int64_t schedules_size(const struct service *service, const struct map *book, js
 /* What identifies the texts in force. */
 void schedules_print(const struct service *service, char out[20]);
 
-/* The pool's reclaims in force: whether there are any, all of them; how many more nodes it could
-   have from a cluster, or from any (""). */
+/* The pool's reclaims in force: whether there are any; all of them. */
 bool reclaims_hold(const struct service *service, const struct config_pool *pool);
 void reclaims_list(const struct service *service, struct plan_pool *pool);
-int64_t reclaims_can_have(const struct survey *survey, const struct plan_pool *pool,
-                          const char *from);
 
 /* bills.c: the loss of a plan, for people, and the record of teams' losses.  A bill is
    {lost_gpu_hours, nodes, idle_nodes, gangs: [{kind, gang, team, gpus, lost_gpu_hours}], teams:
@@ -472,15 +469,14 @@ json_t *holds_describe(const struct service *service)
 
 /* warnings.c: looks which conditions hold, into service->health.  The look at the end of a turn
    logs those that began and ended. */
-void service_look(struct service *service, const struct survey *survey, bool is_turn);
+void service_look(struct service *service, struct survey *survey, bool is_turn);
 /* The sentences about objects that cannot be read, which a plan therefore counts cautiously. */
 json_t *service_guesses(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 
 /* progress.c: adds conditions for stalled work: reclaims, pools that get no machines, production
    that is short, clusters that do not answer, moves that come late. */
-void progress_look(const struct service *service, const struct survey *survey,
-                   struct health *health);
+void progress_look(const struct service *service, struct survey *survey, struct health *health);
 /* Nodes that the reclaim's pool still lacks of its level; not above 0: none. */
 int64_t reclaim_missing(const struct survey *survey, const struct reclaim *reclaim);
 /* Of the live transfers that are due, the tightest: due - expected (p95); false: none is due. */

@@ -321,7 +321,7 @@ static void add_outdated(const struct service *service, struct health *health)
 }
 
 /* What holds by now. */
-static void look(const struct service *service, const struct survey *survey, struct health *health)
+static void look(const struct service *service, struct survey *survey, struct health *health)
 {
     if (map_count(service->book) == 0)
         add(health, CONDITION_NO_SCHEDULES, "", NULL,
@@ -377,7 +377,7 @@ static void tell(void *context, const struct condition *condition, const char *t
 
 /* An answer may be asked for in the middle of things, such as between a new schedule and the turn
    that begins its transfers: what is true only then is shown, and not logged. */
-void service_look(struct service *service, const struct survey *survey, bool is_turn)
+void service_look(struct service *service, struct survey *survey, bool is_turn)
 {
     health_begin(service->health);
     look(service, survey, service->health);

@@ -53,6 +53,14 @@ static void one_research_cluster_gives_and_no_other(void **state)
     expect_east(rehearsal, 9, 10, 5);
 }
 
+/* From now on all nodes of the pool stay. */
+static void keep_all(struct rehearsal *rehearsal, const char *name)
+{
+    for (size_t i = 0; i < rehearsal->config->pool_count; i++)
+        if (text_equal(rehearsal->config->pools[i].name, name))
+            rehearsal->config->pools[i].static_nodes = nodes_of(rehearsal, name);
+}
+
 static void no_more_is_promised_than_that_cluster_has(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -69,7 +77,53 @@ static void no_more_is_promised_than_that_cluster_has(void **state)
     expect_east(rehearsal, 13, 10, 1);
     assert_null(ask_from(rehearsal, "research-b", 2, &err));
     assert_non_null(strstr(err.text, "no movable node of research-b shares a reservation"));
-    assert_non_null(strstr(err.text, "without --from any research cluster gives"));
+    assert_non_null(strstr(err.text, "`--from research-a` can have 9 nodes"));
+}
+
+/* The trouble of a cluster that is not asked is no reason. */
+static void a_refusal_is_about_the_cluster_that_was_asked(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+    struct error err = { 0 };
+
+    (void)state;
+    apply_wide(rehearsal, 6, 4, 3);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    keep_all(rehearsal, "research-b-east");
+    simulator_cut_off(rehearsal->simulator, "research-a");
+    rehearsal_run(rehearsal, 5 * MINUTE_MS);
+    assert_null(ask_from(rehearsal, "research-b", 2, &err));
+    assert_non_null(strstr(err.text, "no movable node of research-b shares a reservation"));
+    assert_non_null(strstr(err.text, "no other research cluster has one"));
+    assert_null(ask_from(rehearsal, "research-a", 2, &err));
+    assert_non_null(strstr(err.text, "research-a"));
+    assert_null(strstr(err.text, "research-b"));
+}
+
+/* The configuration that a new process reads may have another role for it.  Nothing is forgotten,
+   and it is said at once. */
+static void a_giver_that_is_no_research_cluster_any_more_is_named(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+    owned(json) json_t *answer = NULL;
+    struct reclaim *order;
+
+    (void)state;
+    apply_wide(rehearsal, 6, 4, 3);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    answer = reclaim_from(rehearsal, "research-b", 2);
+    order = &rehearsal->service->reclaims.items[0];
+    mem_free(order->from);
+    order->from = mem_copy_chars("research-z"); /* as if the record were of that time */
+    rehearsal_run(rehearsal, HOUR_MS);
+    expect_east(rehearsal, 6, 10, 8);
+    owned(json) json_t *status = service_status(rehearsal->service);
+    owned(chars) char *text = json_dumps(status, 0);
+
+    assert_non_null(strstr(text, "research-z, which alone gives its nodes, is not a research "));
+    assert_non_null(strstr(text, "--from research-a --nodes 2 --reason TEXT`"));
 }
 
 /* The same order is the same from the same cluster alone. */
@@ -105,7 +159,9 @@ static void a_giver_is_a_research_cluster_that_can(void **state)
         const char *why;
     } rows[] = {
         { "research-c", "there is no cluster research-c in " },
-        { "prod-b", "prod-b is not a research cluster of " },
+        { "prod-b",
+          "prod-b cannot give nodes to prod-a: it is not a research cluster; those that can: "
+          "research-a, research-b" },
     };
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
@@ -127,14 +183,6 @@ static json_t *seen_approval(struct rehearsal *rehearsal)
     owned(json) json_t *answer = service_approvals(rehearsal->service, true);
 
     return json_incref(json_array_get(json_object_get(answer, "approvals"), 0));
-}
-
-/* From now on all nodes of the pool stay. */
-static void keep_all(struct rehearsal *rehearsal, const char *name)
-{
-    for (size_t i = 0; i < rehearsal->config->pool_count; i++)
-        if (text_equal(rehearsal->config->pools[i].name, name))
-            rehearsal->config->pools[i].static_nodes = nodes_of(rehearsal, name);
 }
 
 static const json_t *order_at(const json_t *list, size_t at)
@@ -210,8 +258,33 @@ static void a_giver_that_has_nothing_left_is_named(void **state)
     owned(json) json_t *status = service_status(rehearsal->service);
     owned(chars) char *text = json_dumps(status, 0);
 
-    assert_non_null(strstr(text, "no node is on its way"));
-    assert_non_null(strstr(text, "takes nodes of any research cluster, not of research-b alone"));
+    assert_non_null(strstr(text, "no node of research-b is on its way"));
+    assert_non_null(strstr(text, "`sluice reclaim --to prod-a --from research-a --nodes 2 "
+                                 "--reason TEXT` takes nodes of research-a instead"));
+}
+
+/* Other givers of the reservation are no way out of a zone without machines; another one is. */
+static void a_zone_without_machines_has_another_as_its_way_out(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *machines = text_format(
+        "%sstockouts: [ { zone: us-east5-a, from: 0s, to: 8h } ]\n", wide_machines);
+    owned(rehearsal) struct rehearsal *rehearsal = world_start(folder, wide_config, machines, 9, 5);
+    owned(json) json_t *request = json_make("{ss ss si ss}", "cluster", "prod-b", "from",
+                                            "research-a", "nodes", 2, "reason", "launch");
+    struct error err = { 0 };
+
+    (void)state;
+    rehearsal_run(rehearsal, 3 * MINUTE_MS);
+    owned(json) json_t *answer = service_reclaim(rehearsal->service, request, "test", &err);
+    assert_non_null(answer);
+    rehearsal_run(rehearsal, 40 * MINUTE_MS);
+    owned(json) json_t *status = service_status(rehearsal->service);
+    owned(chars) char *text = json_dumps(status, 0);
+
+    assert_non_null(strstr(text, "does not get on: "));
+    assert_non_null(strstr(text, "`sluice reclaim --to prod-b --nodes 2 --new --reason TEXT` takes "
+                                 "nodes of reservation west instead"));
 }
 
 /* A cluster that is to give nodes stays in the configuration, and stays one of research. */
@@ -243,11 +316,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_research_cluster_gives_and_no_other),
         cmocka_unit_test(no_more_is_promised_than_that_cluster_has),
+        cmocka_unit_test(a_refusal_is_about_the_cluster_that_was_asked),
+        cmocka_unit_test(a_giver_that_is_no_research_cluster_any_more_is_named),
         cmocka_unit_test(who_gives_is_part_of_an_order),
         cmocka_unit_test(a_giver_is_a_research_cluster_that_can),
         cmocka_unit_test(a_stuck_reclaim_takes_nothing_from_the_next_ones_giver),
         cmocka_unit_test(who_gives_is_what_is_approved),
         cmocka_unit_test(a_giver_that_has_nothing_left_is_named),
+        cmocka_unit_test(a_zone_without_machines_has_another_as_its_way_out),
         cmocka_unit_test(a_reload_keeps_the_cluster_that_gives),
     };
 

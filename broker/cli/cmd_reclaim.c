@@ -99,17 +99,18 @@ static void add_promise(const json_t *answer, struct text *out)
 
 static void add_nodes(const json_t *answer, struct text *out)
 {
+    const char *from = json_text_or(answer, "from", "");
     const json_t *row;
     size_t i;
     int64_t accepted = json_int_or(answer, "accepted_nodes", 0);
     int64_t wanted = json_int_or(answer, "wanted_nodes", 0);
 
     if (accepted > wanted)
-        text_add(out, "%" PRId64 " nodes (%" PRId64 ", in whole groups) for %s:", accepted, wanted,
-                 json_text_or(answer, "cluster", "-"));
+        text_add(out, "%" PRId64 " nodes (%" PRId64 ", in whole groups)", accepted, wanted);
     else
-        text_add(out, "%" PRId64 " of %" PRId64 " nodes for %s:", accepted, wanted,
-                 json_text_or(answer, "cluster", "-"));
+        text_add(out, "%" PRId64 " of %" PRId64 " nodes", accepted, wanted);
+    text_add(out, " for %s%s%s:", json_text_or(answer, "cluster", "-"), from[0] ? " from " : "",
+             from);
     json_array_foreach(json_object_get(answer, "pools"), i, row)
         text_add(out, " %s +%" PRId64, json_text_or(row, "pool", "-"),
                  json_int_or(row, "nodes", 0));
@@ -143,12 +144,15 @@ static char *describe_waiting(const json_t *answer)
 {
     const char *id = json_text_or(answer, "approval/id", "-");
 
+    const char *from = json_text_or(answer, "approval/from", "");
+
     return text_format(
-        "%s: %s, a reclaim of %" PRId64 " nodes for %s that %s asked for, until %s\n"
+        "%s: %s, a reclaim of %" PRId64 " nodes for %s%s%s that %s asked for, until %s\n"
         "Nothing is done before. That person looks at it with: sluice approve %s\n",
         is_repeat(answer) ? "It waits for a second person already" : "It waits for a second person",
         id, json_int_or(answer, "approval/nodes", 0), json_text_or(answer, "cluster", "-"),
-        json_text_or(answer, "approval/by", "-"), json_text_or(answer, "approval/ends", "-"), id);
+        from[0] ? " from " : "", from, json_text_or(answer, "approval/by", "-"),
+        json_text_or(answer, "approval/ends", "-"), id);
 }
 
 static char *describe(const json_t *answer)

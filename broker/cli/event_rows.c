@@ -50,18 +50,22 @@ static char *nodes_to(int64_t nodes, const char *verb, const char *what)
                        what[0] ? " " : "", what);
 }
 
-/* "gpu-17 to prod-a-east"; "8 nodes to prod-a-east". */
+/* "gpu-17 to prod-a-east"; "8 nodes to prod-a-east", or "... from research-b". */
 static char *about_of(const json_t *event)
 {
     const char *pool = json_text_or(event, "reclaim/pool", "");
     const char *cluster = json_text_or(event, "cluster", "");
     const char *first = first_of(event, about_members);
+    const char *from = json_text_or(event, "reclaim/from", "");
 
     if (json_is_string(json_object_get(event, "to")))
         return text_format("%s to %s", json_text_or(event, "node", "-"),
                            json_text_or(event, "to", "-"));
-    if (pool[0] != '\0')
-        return nodes_to(json_int_or(event, "reclaim/nodes", 0), "to", pool);
+    if (pool[0] != '\0') {
+        owned(chars) char *ends = text_format("%s%s%s", pool, from[0] ? " from " : "", from);
+
+        return nodes_to(json_int_or(event, "reclaim/nodes", 0), "to", ends);
+    }
     if (json_is_integer(json_object_get(event, "to")))
         return text_format("%s of %s: %" PRId64 " to %" PRId64, first, cluster,
                            json_int_or(event, "from", 0), json_int_or(event, "to", 0));

@@ -264,12 +264,13 @@ static json_t *with_id(const char *member, const char *id, const json_t *row)
 static void begin_reclaim(struct look *look, const char *id, const json_t *row)
 {
     int64_t nodes = json_int_or(row, "nodes", 0);
+    const char *from = json_text_or(row, "from", "");
 
     add(look, &(struct headline){ WEBHOOK_RECLAIMS, "reclaim.began", id },
-        text_format("%s reclaims %" PRId64 " node%s for %s until %s: %s",
+        text_format("%s reclaims %" PRId64 " node%s%s%s for %s until %s: %s",
                     json_text_or(row, "by", "?"), nodes, plural((size_t)nodes),
-                    json_text_or(row, "cluster", "?"), json_text_or(row, "until", "?"),
-                    json_text_or(row, "reason", "")),
+                    from[0] ? " of " : "", from, json_text_or(row, "cluster", "?"),
+                    json_text_or(row, "until", "?"), json_text_or(row, "reason", "")),
         with_id("reclaim", id, row));
 }
 

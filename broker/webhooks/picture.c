@@ -89,10 +89,10 @@ static json_t *picture_reclaims(const struct config *config, const json_t *rows)
         json_int_t nodes = json_int_or(row, "nodes", 0) + json_int_or(known, "nodes", 0);
 
         if (!known) {
-            known = json_make("{ss sI ss ss ss}", "cluster", pool ? pool->cluster->name : "",
-                              "nodes", (json_int_t)0, "reason", json_text_or(row, "reason", ""),
-                              "by", json_text_or(row, "by", ""), "until",
-                              json_text_or(row, "until", ""));
+            known = json_make("{ss ss sI ss ss ss}", "cluster", pool ? pool->cluster->name : "",
+                              "from", json_text_or(row, "from", ""), "nodes", (json_int_t)0,
+                              "reason", json_text_or(row, "reason", ""), "by",
+                              json_text_or(row, "by", ""), "until", json_text_or(row, "until", ""));
             json_put(reclaims, id, known);
         }
         json_object_set_new(known, "nodes", json_integer(nodes));

@@ -13,7 +13,7 @@
 /* health: of health_describe(); reclaims: their records, portion by portion.  Returns
      {moves: {ID: {pool, cluster, to, reason, departure, due, is_emergency, leaving: [node], left:
                    [node], staying: [node]}},
-      reclaims: {ID: {cluster, nodes, reason, by, until}},
+      reclaims: {ID: {cluster, from, nodes, reason, by, until}},
       conditions: {KEY: {id, severity, what, cluster, since, text, advice}}}.
    A node is in a move once its departure was announced; `departure` is the latest of those that
    leave.  Times as texts. */

@@ -476,7 +476,7 @@ static void bodies_are_what_receivers_get(void **state)
     (void)state;
     add_bodies(out, picture);
     add_bodies(out, parse("{\"moves\":{},\"reclaims\":{\"r-1\":{\"cluster\":\"prod-a\",\"nodes\":4,"
-                          "\"reason\":\"launch <b>\",\"by\":\"alice\","
+                          "\"from\":\"research-b\",\"reason\":\"launch <b>\",\"by\":\"alice\","
                           "\"until\":\"2025-11-17T18:00:00Z\"}},\"conditions\":{}}"));
     add_bodies(out, holding(CLOSED "," LATE));
     golden_check("golden/webhooks/bodies.txt", out->chars);

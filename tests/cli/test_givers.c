@@ -7,24 +7,6 @@
 
 enum { ARRIVE_MS = 25 * MINUTE_MS };
 
-static json_t *ask_from(struct rehearsal *rehearsal, const char *from, int nodes, struct error *err)
-{
-    owned(json) json_t *request = json_make("{ss ss si ss}", "cluster", "prod-a", "from", from,
-                                            "nodes", nodes, "reason", "launch");
-
-    return service_reclaim(rehearsal->service, request, "test", err);
-}
-
-static json_t *reclaim_from(struct rehearsal *rehearsal, const char *from, int nodes)
-{
-    struct error err = { 0 };
-    json_t *answer = ask_from(rehearsal, from, nodes, &err);
-
-    if (!answer)
-        fail_msg("%s", err.text);
-    return answer;
-}
-
 static void expect_east(struct rehearsal *rehearsal, int prod_a, int research_a, int research_b)
 {
     assert_int_equal(nodes_of(rehearsal, "prod-a-east"), prod_a);
@@ -51,14 +33,6 @@ static void one_research_cluster_gives_and_no_other(void **state)
     restart(rehearsal);
     rehearsal_run(rehearsal, HOUR_MS);
     expect_east(rehearsal, 9, 10, 5);
-}
-
-/* From now on all nodes of the pool stay. */
-static void keep_all(struct rehearsal *rehearsal, const char *name)
-{
-    for (size_t i = 0; i < rehearsal->config->pool_count; i++)
-        if (text_equal(rehearsal->config->pools[i].name, name))
-            rehearsal->config->pools[i].static_nodes = nodes_of(rehearsal, name);
 }
 
 static void no_more_is_promised_than_that_cluster_has(void **state)

@@ -187,6 +187,12 @@ static void exit_codes_say_what_happened(void **state)
     write_schedules(8);
     expect(2, "plan --exit-code --out @/plan.json", "Plan: 2 nodes to move now");
     expect(5, "reclaim --to prod-a --nodes 100 --reason x --dry-run", "Would take 9 of 100 nodes");
+    expect(5, "reclaim --to prod-a --from research-a --nodes 100 --reason x --dry-run",
+           "Would take 9 of 100 nodes for prod-a from research-a: prod-a-east +9");
+    expect(1, "reclaim --to prod-a --from prod-a --nodes 1 --reason x",
+           "it is not a research cluster; those that can: research-a");
+    expect(1, "reclaim --to prod-a --from research-z --nodes 1 --reason x",
+           "there is no cluster research-z in ");
     expect(1, "reclaim --to prod-b --nodes 1 --reason x", "there is no cluster prod-b in ");
     expect(1, "reclaim --to research-a --nodes 1 --reason x", "not a production cluster");
     expect(1, "freeze --cluster prod-z --for 1h --reason x", "no cluster prod-z");

@@ -90,3 +90,31 @@ static inline void apply_wide(struct rehearsal *rehearsal, int a_east, int b_eas
     if (!plan)
         fail_msg("%s", err.text);
 }
+
+/* A reclaim for prod-a. */
+static inline json_t *ask_from(struct rehearsal *rehearsal, const char *from, int nodes,
+                               struct error *err)
+{
+    owned(json) json_t *request = json_make("{ss ss si ss}", "cluster", "prod-a", "from", from,
+                                            "nodes", nodes, "reason", "launch");
+
+    return service_reclaim(rehearsal->service, request, "test", err);
+}
+
+static inline json_t *reclaim_from(struct rehearsal *rehearsal, const char *from, int nodes)
+{
+    struct error err = { 0 };
+    json_t *answer = ask_from(rehearsal, from, nodes, &err);
+
+    if (!answer)
+        fail_msg("%s", err.text);
+    return answer;
+}
+
+/* From now on all nodes of the pool stay. */
+static inline void keep_all(struct rehearsal *rehearsal, const char *name)
+{
+    for (size_t i = 0; i < rehearsal->config->pool_count; i++)
+        if (text_equal(rehearsal->config->pools[i].name, name))
+            rehearsal->config->pools[i].static_nodes = nodes_of(rehearsal, name);
+}

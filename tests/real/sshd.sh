@@ -4,8 +4,9 @@
 # A real sshd on 127.0.0.1 with keys of its own; sourced, not run.
 #
 #   need_sshd            exits with 77 (skipped) without Debian's openssh-server and openssh-client
-#   start_sshd FOLDER    sshd_more: further lines of its configuration; sets sshd_port; the files below FOLDER: host, host_ecdsa, user, user_ecdsa, stranger,
-#                        user_rsa (private keys, .pub beside them), log
+#   start_sshd FOLDER    sets sshd_port; the files below FOLDER: host, host_ecdsa, user, user_ecdsa, stranger,
+#                        user_rsa (private keys, .pub beside them), log.  sshd_more: further lines of its
+#                        configuration; sshd_by: a function that runs it elsewhere
 #   stop_sshd FOLDER
 
 need_sshd() {
@@ -50,7 +51,7 @@ MaxStartups 100
 LogLevel VERBOSE
 ${sshd_more:-}
 END
-        /usr/sbin/sshd -D -e -f "$folder/config" >"$folder/log" 2>&1 </dev/null &
+        ${sshd_by:-} /usr/sbin/sshd -D -e -f "$folder/config" >"$folder/log" 2>&1 </dev/null &
         sshd_pid=$!
         if await_sshd; then
             return 0

@@ -296,6 +296,24 @@ void crypto_secret(void *out, size_t size)
     require(size <= INT_MAX && RAND_bytes(out, (int)size) == 1);
 }
 
+static void owned_certificates(STACK_OF(X509) * *certificates)
+{
+    sk_X509_pop_free(*certificates, X509_free);
+}
+
+static STACK_OF(X509) * read_certificates(const char *pem)
+{
+    owned(bio) BIO *bio = BIO_new_mem_buf(pem, -1);
+    STACK_OF(X509) *all = sk_X509_new_null();
+    X509 *certificate;
+
+    require(bio && all);
+    while ((certificate = PEM_read_bio_X509(bio, NULL, NULL, NULL)))
+        require(sk_X509_push(all, certificate) > 0);
+    ERR_clear_error(); /* the end of the text is an error, too */
+    return all;
+}
+
 static void add_pin(X509 *certificate, struct text *out)
 {
     unsigned char *der = NULL;
@@ -310,17 +328,53 @@ static void add_pin(X509 *certificate, struct text *out)
 
 int crypto_add_pins(const char *pem, struct text *out, struct error *err)
 {
-    owned(bio) BIO *bio = BIO_new_mem_buf(pem, -1);
-    size_t before = out->length;
-    X509 *certificate;
+    owned(certificates) STACK_OF(X509) *all = read_certificates(pem);
 
-    require(bio);
-    while ((certificate = PEM_read_bio_X509(bio, NULL, NULL, NULL))) {
-        add_pin(certificate, out);
-        X509_free(certificate);
-    }
-    ERR_clear_error(); /* the end of the text is an error, too */
-    return out->length > before
+    for (int i = 0; i < sk_X509_num(all); i++)
+        add_pin(sk_X509_value(all, i), out);
+    return sk_X509_num(all) > 0
                ? 0
                : error_set(err, ERROR_INVALID, "there is no certificate that can be read");
+}
+
+/* The root that the first certificate leads to by the others; it is freed with X509_free(). */
+static X509 *root_of(STACK_OF(X509) * all)
+{
+    X509_STORE *roots = X509_STORE_new();
+    X509_STORE_CTX *walk = X509_STORE_CTX_new();
+    X509 *root = NULL;
+
+    require(roots && walk);
+    for (int i = 1; i < sk_X509_num(all); i++)
+        if (X509_self_signed(sk_X509_value(all, i), 0) == 1)
+            require(X509_STORE_add_cert(roots, sk_X509_value(all, i)) == 1);
+    require(X509_STORE_CTX_init(walk, roots, sk_X509_value(all, 0), all) == 1);
+    if (X509_verify_cert(walk) == 1) {
+        STACK_OF(X509) *chain = X509_STORE_CTX_get0_chain(walk);
+
+        root = sk_X509_value(chain, sk_X509_num(chain) - 1);
+        X509_up_ref(root);
+    }
+    ERR_clear_error();
+    X509_STORE_CTX_free(walk);
+    X509_STORE_free(roots);
+    return root;
+}
+
+void crypto_k3s_hash(const char *pem, char out[SHA256_TEXT_SIZE])
+{
+    owned(certificates) STACK_OF(X509) *all = read_certificates(pem);
+    X509 *root = sk_X509_num(all) > 1 ? root_of(all) : NULL;
+    unsigned char *der = NULL;
+
+    if (root) {
+        int size = i2d_X509(root, &der);
+
+        require(size > 0);
+        crypto_sha256_text(der, (size_t)size, out);
+        OPENSSL_free(der);
+        X509_free(root);
+    } else {
+        crypto_sha256_text(pem, strlen(pem), out);
+    }
 }

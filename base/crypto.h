@@ -51,6 +51,11 @@ void crypto_secret(void *out, size_t size);
 int crypto_add_pins(const char *pem, struct text *out, struct error *err)
     __attribute__((warn_unused_result));
 
+/* The hash by which k3s pins its authorities, in hexadecimal: SHA-256 of the PEM as it stands; of a
+   PEM with more certificates, of the root (DER) that the first leads to by the others, if it does
+   (https://docs.k3s.io/cli/token, "Secure"). */
+void crypto_k3s_hash(const char *pem, char out[SHA256_TEXT_SIZE]);
+
 /* A private RSA key.  Who signs often keeps it: to read one takes longer than to sign. */
 struct crypto_key;
 

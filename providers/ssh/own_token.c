@@ -28,7 +28,7 @@ struct session {
     struct kube_session *session;
     char *server; /* HOST:PORT */
     char *pins;
-    char *ca_hash; /* of the authority's file, as k3s pins it */
+    char *ca_hash; /* of the authorities, as k3s pins them */
 };
 
 static void session_free(void *value)
@@ -62,7 +62,7 @@ static struct session *session_open(struct own_call *call, struct error *err)
         return NULL;
     }
     host = strstr(config->server, "://");
-    crypto_sha256_text(config->tls.ca_pem, strlen(config->tls.ca_pem), hash);
+    crypto_k3s_hash(config->tls.ca_pem, hash);
     session = mem_new(sizeof *session);
     session->server = mem_copy_chars(host ? host + 3 : config->server);
     session->pins = mem_copy_chars(pins->chars);

@@ -5,6 +5,7 @@
  */
 #include "base/crypto.h"
 #include "base/memory.h"
+#include "tests/support/identity.h"
 #include "tests/support/unit.h"
 
 #include <openssl/bio.h>
@@ -188,6 +189,44 @@ static void refuses_other_keys_without_asking(void **state)
     assert_string_equal(err.text, "the private key is not an RSA key");
 }
 
+/* k3s: "token CA hash does not match the Cluster CA certificate hash" ends a join by another hash.
+ */
+static void authorities_are_pinned_as_k3s_does(void **state)
+{
+    struct identity root = identity_make("root", NULL, NULL);
+    struct identity issued = identity_make("server-ca", NULL, &root);
+    struct identity other = identity_make("another root", NULL, NULL);
+    const struct {
+        const char *first, *second;
+        bool is_text; /* the hash of the text, not that of the root */
+    } rows[] = {
+        { root.certificate_pem, "", true },
+        { issued.certificate_pem, "", true },
+        { issued.certificate_pem, root.certificate_pem, false },
+        { issued.certificate_pem, other.certificate_pem, true }, /* it leads nowhere */
+        { root.certificate_pem, other.certificate_pem, true }, /* the next authority and the last */
+    };
+    unsigned char *der = NULL;
+    int size = i2d_X509(root.certificate, &der);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(chars) char *pem = text_format("%s%s", rows[i].first, rows[i].second);
+        char want[SHA256_TEXT_SIZE], hash[SHA256_TEXT_SIZE];
+
+        if (rows[i].is_text)
+            crypto_sha256_text(pem, strlen(pem), want);
+        else
+            crypto_sha256_text(der, (size_t)size, want);
+        crypto_k3s_hash(pem, hash);
+        assert_string_equal(hash, want);
+    }
+    OPENSSL_free(der);
+    identity_clear(&root);
+    identity_clear(&issued);
+    identity_clear(&other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +238,7 @@ int main(void)
         cmocka_unit_test(signs_so_that_the_public_key_verifies),
         cmocka_unit_test(a_key_is_kept_until_its_text_changes),
         cmocka_unit_test(refuses_other_keys_without_asking),
+        cmocka_unit_test(authorities_are_pinned_as_k3s_does),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,7 +186,7 @@ static void what_was_missed_is_listed_with_reasons(void **state)
     assert_true(is_well_formed(page->chars));
     assert_non_null(strstr(page->chars, "<td class=\"name\">forecast</td>"));
     assert_non_null(strstr(page->chars, " --missed "));
-    assert_int_equal(count_of(page->chars, "<circle class=\"missed "), 17 + 14);
+    assert_int_equal(count_of(page->chars, "<circle class=\"missed "), 17 + 13);
     assert_non_null(strstr(page->chars, "sluice-daily missed: held 48, needed 45 (neighbour)"));
     assert_non_null(strstr(page->chars, "research GPU-hours (from 0)"));
 }

@@ -277,6 +277,45 @@ static void no_cap_keeps_a_bound_from_what_is_foretold(void **state)
     assert_true(cell->upper <= 1.04 * most);
 }
 
+static double margin_of(const struct forecast_cell *cell)
+{
+    return log(cell->upper / cell->point);
+}
+
+/* The bound over what is foretold, of a window whose days differ from each other and of one whose
+   days do not. */
+static void a_restless_window_has_the_wider_bound(void **state)
+{
+    struct plant plant = { 85, 1, 0.05, -1, 1 };
+    owned(window_set) struct window_set *set = usual_windows();
+    owned(demand) struct demand *demand = demand_of(&plant);
+    struct forecast_setup setup = setup_of(demand, set, 0.1);
+    struct random random;
+    double level = 1;
+
+    (void)state;
+    random_seed(&random, 5);
+    for (size_t step = 0; step < demand->series[0].count; step++) {
+        int32_t *count = &demand->series[0].counts[DEMAND_LOW][step];
+
+        if (step % 144 == 120)
+            level = exp(0.3 * random_normal(&random));
+        if (step % 144 < 48 || step % 144 >= 120)
+            *count = (int32_t)(*count * level);
+    }
+    setup.without = FORECAST_CAP;
+    owned(forecast) struct forecast *forecast = forecast_new(&setup);
+    const struct forecast_cell *restless = cell_of(forecast, set, "weekday-night");
+    const struct forecast_cell *quiet = cell_of(forecast, set, "weekday-peak");
+    double before = margin_of(quiet);
+
+    assert_true(margin_of(restless) > 1.7 * before);
+    setup.without |= FORECAST_WINDOW_SCALE;
+    forecast_predict(forecast, &setup);
+    assert_true(fabs(margin_of(restless) / margin_of(quiet) - 1) < 1e-9);
+    assert_true(margin_of(quiet) > 1.1 * before);
+}
+
 /* A demand that ends an hour before a window is planned for as that window was scored. */
 static void expect_as_scored(const struct demand *demand, const struct window_set *set,
                              int64_t lead_ms)
@@ -530,6 +569,7 @@ int main(void)
         cmocka_unit_test(who_looks_before_each_window_sees_a_shift_sooner),
         cmocka_unit_test(one_window_a_day_may_shift_too),
         cmocka_unit_test(no_cap_keeps_a_bound_from_what_is_foretold),
+        cmocka_unit_test(a_restless_window_has_the_wider_bound),
         cmocka_unit_test(a_plan_of_one_window_is_that_which_is_scored),
         cmocka_unit_test(nine_bounds_in_ten_hold),
         cmocka_unit_test(the_share_of_misses_can_be_chosen),

@@ -12,6 +12,7 @@
 #include "windows/forecast/occurrences.h"
 #include "windows/forecast/origins.h"
 #include "windows/forecast/peak.h"
+#include "windows/forecast/scales.h"
 #include "windows/forecast/spread.h"
 #include "windows/forecast/stale.h"
 
@@ -30,12 +31,20 @@ enum {
     BOUNDS
 };
 
+/* What is predicted of an occurrence by a method, and how its window's scores spread. */
+struct guess {
+    enum forecast_method method;
+    double point;
+    struct scale scale;
+};
+
 struct entry {
     struct forecast_cell *cell;
     struct forecast_occurrence *item;
     size_t window;
     bool is_learned;
     double uppers[FORECAST_METHODS][BOUNDS]; /* of scores, when it was predicted */
+    struct guess guesses[FORECAST_METHODS];
 };
 
 /* What is known at an origin, from days before it. */
@@ -46,8 +55,9 @@ struct rolling {
     size_t oldest;               /* that is not learned */
     double misses[BOUNDS];       /* share of misses that each bound may have */
     struct conformal_misses adapted[FORECAST_METHODS][BOUNDS]; /* the shares in use */
-    struct conformal conformal[FORECAST_METHODS];
-    double uppers[FORECAST_METHODS][BOUNDS];              /* of the next scores at the origin */
+    struct scales scales[FORECAST_METHODS];
+    struct conformal conformal[FORECAST_METHODS]; /* of scores over the scales of their windows */
+    double uppers[FORECAST_METHODS][BOUNDS];      /* of the next scores at the origin */
     enum conformal_basis bases[FORECAST_METHODS][BOUNDS]; /* what those bounds rest on */
     double loss[FORECAST_METHODS];
     size_t scored;
@@ -119,24 +129,34 @@ static double pinball(const struct rolling *rolling, double truth, double bound)
     return truth > bound ? (1 - misses) * (truth - bound) : misses * (bound - truth);
 }
 
+static struct guess guess_of(const struct rolling *rolling, enum forecast_method method,
+                             size_t window, double point)
+{
+    return (struct guess){ method, point,
+                           has(rolling, FORECAST_WINDOW_SCALE)
+                               ? scales_of(&rolling->scales[method], window)
+                               : (struct scale){ 0, 1 } };
+}
+
 /* The bound around a point, limited by the cap.  After a level shift the cap is never below the
    prediction itself. */
-static double bound_about(const struct rolling *rolling, size_t bound, double point, double score)
+static double bound_about(const struct rolling *rolling, const struct guess *guess, size_t bound)
 {
+    double score = scale_to_window(&guess->scale, rolling->uppers[guess->method][bound]);
     double most = peak_most(&rolling->cap, rolling->misses[bound]);
 
     if (has(rolling, FORECAST_LEVEL_SHIFT))
-        most = fmax(most, cap_over_point * point);
-    return fmin(point * exp(score), most);
+        most = fmax(most, cap_over_point * guess->point);
+    return fmin(guess->point * exp(score), most);
 }
 
 /* A safer bound is not the smaller one. */
-static void make_shares(const struct rolling *rolling, double point, enum forecast_method method,
+static void make_shares(const struct rolling *rolling, const struct guess *guess,
                         double bounds[SHARES], enum conformal_basis bases[SHARES])
 {
-    memcpy(bases, rolling->bases[method], SHARES * sizeof *bases);
+    memcpy(bases, rolling->bases[guess->method], SHARES * sizeof *bases);
     for (size_t share = 0; share < SHARES; share++) {
-        bounds[share] = bound_about(rolling, share, point, rolling->uppers[method][share]);
+        bounds[share] = bound_about(rolling, guess, share);
         if (share > 0 && bounds[share - 1] > bounds[share]) {
             bounds[share] = bounds[share - 1];
             bases[share] = bases[share - 1];
@@ -155,11 +175,13 @@ static void foretell(const struct rolling *rolling, struct entry *entry)
     item->points[FORECAST_LAST_WEEK] = points_last_week(entry->cell, item->weekday,
                                                         &rolling->origin);
     item->points[FORECAST_PROFILE] = levelled(rolling, item->profile, item->day);
-    for (int method = 0; method < FORECAST_METHODS; method++)
-        item->bounds[method] = bound_about(rolling, ASKED, item->points[method],
-                                           rolling->uppers[method][ASKED]);
+    for (int method = 0; method < FORECAST_METHODS; method++) {
+        entry->guesses[method] = guess_of(rolling, (enum forecast_method)method, entry->window,
+                                          item->points[method]);
+        item->bounds[method] = bound_about(rolling, &entry->guesses[method], ASKED);
+    }
     item->basis = rolling->bases[item->method][ASKED];
-    make_shares(rolling, item->points[item->method], item->method, item->shares, bases);
+    make_shares(rolling, &entry->guesses[item->method], item->shares, bases);
     memcpy(entry->uppers, rolling->uppers, sizeof entry->uppers);
     item->is_scored = item->is_known && item->points[item->method] > 0;
 }
@@ -186,8 +208,10 @@ static void learn_method(struct rolling *rolling, const struct entry *entry,
                          enum forecast_method method)
 {
     const struct forecast_occurrence *item = entry->item;
-    double score = log(item->need / item->points[method]);
+    double distance = log(item->need / item->points[method]);
+    double score = scale_to_queue(&entry->guesses[method].scale, distance);
 
+    scales_add(&rolling->scales[method], entry->window, distance);
     rolling->loss[method] += pinball(rolling, item->need, item->bounds[method]);
     conformal_keep(&rolling->conformal[method], item->day, score);
     for (size_t bound = 0; bound < BOUNDS; bound++)
@@ -311,15 +335,16 @@ static void roll(struct rolling *rolling)
     stand_by(rolling, (struct wall_time){ setup->end.ms - setup->again_ms });
 }
 
-static void set_bounds(const struct rolling *rolling, struct forecast_cell *cell)
+static void set_bounds(const struct rolling *rolling, struct forecast_cell *cell, size_t window)
 {
-    const struct conformal *conformal = &rolling->conformal[cell->method];
+    const struct guess guess = guess_of(rolling, cell->method, window, cell->point);
+    double least = conformal_lower(&rolling->conformal[cell->method]);
 
     cell->misses = rolling->misses[ASKED];
     cell->basis = rolling->bases[cell->method][ASKED];
-    cell->upper = bound_about(rolling, ASKED, cell->point, rolling->uppers[cell->method][ASKED]);
-    cell->lower = fmin(cell->point, cell->point * exp(conformal_lower(conformal)));
-    make_shares(rolling, cell->point, cell->method, cell->uppers, cell->bases);
+    cell->upper = bound_about(rolling, &guess, ASKED);
+    cell->lower = fmin(cell->point, cell->point * exp(scale_to_window(&guess.scale, least)));
+    make_shares(rolling, &guess, cell->uppers, cell->bases);
 }
 
 /* A plan of one window knows the data before that window's day, as the scored plans did. */
@@ -362,7 +387,7 @@ static void look_ahead(struct rolling *rolling, struct forecast_cell *cell, size
         }
         at = next;
     }
-    set_bounds(rolling, cell);
+    set_bounds(rolling, cell, window);
 }
 
 static void solve_scale(const struct forecast_setup *setup, struct forecast_cell *cell,
@@ -390,6 +415,7 @@ static void rolling_init(struct rolling *rolling, const struct forecast_setup *s
     rolling->misses[ASKED] = setup->misses > 0 ? setup->misses : FORECAST_MISSES;
     for (int method = 0; method < FORECAST_METHODS; method++) {
         conformal_init(&rolling->conformal[method], rolling->misses[ASKED]);
+        scales_init(&rolling->scales[method], forecast->count);
         for (size_t bound = 0; bound < BOUNDS; bound++)
             rolling->adapted[method][bound] = (struct conformal_misses){ rolling->misses[bound],
                                                                          rolling->misses[bound] };
@@ -400,8 +426,10 @@ static void rolling_init(struct rolling *rolling, const struct forecast_setup *s
 
 static void rolling_clear(struct rolling *rolling)
 {
-    for (int method = 0; method < FORECAST_METHODS; method++)
+    for (int method = 0; method < FORECAST_METHODS; method++) {
         conformal_clear(&rolling->conformal[method]);
+        scales_clear(&rolling->scales[method]);
+    }
     peak_clear(&rolling->peak);
     array_clear(&rolling->entries);
 }

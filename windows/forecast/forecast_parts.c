@@ -15,6 +15,8 @@ const struct forecast_part_row forecast_parts[] = {
       "no bound is much over what the queue ever needed" },
     { FORECAST_LEVEL_SHIFT, "level-shift",
       "shifts upwards are followed at once, downwards when two days agree, and no cap is in their way" },
+    { FORECAST_WINDOW_SCALE, "window-scale",
+      "a window whose days differ more than those of others has the wider bound" },
     { FORECAST_AGAIN, "again",
       "a plan that follows the day looks at a window again, each hour while it is in force" },
     { 0 },

@@ -11,7 +11,8 @@ enum forecast_part {
     FORECAST_SHORT_HISTORY = 1 << 1,
     FORECAST_CAP = 1 << 2,
     FORECAST_LEVEL_SHIFT = 1 << 3,
-    FORECAST_AGAIN = 1 << 4,
+    FORECAST_WINDOW_SCALE = 1 << 4,
+    FORECAST_AGAIN = 1 << 5,
 };
 
 struct forecast_part_row {

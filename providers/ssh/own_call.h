@@ -54,6 +54,7 @@ struct own_call {
     int looks;                            /* of a wait for the steps of a machine */
     struct http_exchange *exchange;       /* with a fence */
     struct own_machine *fence_machine;    /* of that exchange */
+    bool is_power_going;                  /* it says that the power is being switched off */
     void (*fence_then)(struct own_call *call, struct own_machine *machine, const struct error *err);
     struct kube_exchange *token; /* with the cluster that is joined */
     void (*token_then)(struct own_call *call, const struct error *err);

@@ -60,14 +60,15 @@ static void on_failed(struct own_call *call)
 }
 
 /* What an answer's status means; 0: it is well. */
-static int judge(const struct http_answer *answer, struct error *err)
+static int judge(const struct http_answer *answer, bool is_mutation, struct error *err)
 {
     if (answer->status >= 200 && answer->status < 300)
         return 0;
     return error_set(err,
                      answer->status == 401 || answer->status == 403 ? ERROR_DENIED
-                     : answer->status >= 500                        ? ERROR_UNKNOWN_OUTCOME
-                                                                    : ERROR_INVALID,
+                     : answer->status < 500                         ? ERROR_INVALID
+                     : is_mutation                                  ? ERROR_UNKNOWN_OUTCOME
+                                                                    : ERROR_TRANSIENT,
                      "status %d", answer->status);
 }
 
@@ -78,10 +79,11 @@ static void on_power(void *context, const struct http_answer *answer, const stru
     owned(json) json_t *body = NULL;
 
     call->exchange = NULL;
-    if (!err && judge(answer, &why) == 0)
+    if (!err && judge(answer, false, &why) == 0)
         body = json_parse(answer->body, answer->body_size, "Redfish", &why);
     /* Only the word itself counts: PoweringOff is not off. */
     call->fence_machine->is_off = body && text_equal(json_text_or(body, "PowerState", ""), "Off");
+    call->is_power_going = body && text_equal(json_text_or(body, "PowerState", ""), "PoweringOff");
     tell(call, why.kind == ERROR_NONE ? NULL : &why);
 }
 
@@ -92,7 +94,7 @@ static void on_power_off(void *context, const struct http_answer *answer, const 
 
     call->exchange = NULL;
     if (!err)
-        (void)judge(answer, &why);
+        (void)judge(answer, true, &why);
     tell(call, why.kind == ERROR_NONE ? NULL : &why);
 }
 

@@ -43,11 +43,16 @@ static void on_power_off(struct own_call *call, struct own_machine *machine,
     own_finish(call, err ? "" : "its power is switched off", err);
 }
 
-/* Controllers refuse to switch off what is off: a machine that a repeat finds so is fenced. */
+/* Controllers refuse to switch off what is off: a machine that a repeat finds so is fenced. Another
+   look may have been answered since this one. */
 static void on_power(struct own_call *call, struct own_machine *machine, const struct error *err)
 {
     if (err)
         own_finish(call, "", err);
+    else if (!own_may_fence(call->own, machine))
+        finish(call, ERROR_TRANSIENT, "it answers again");
+    else if (call->is_power_going)
+        finish(call, ERROR_TRANSIENT, "its power is being switched off");
     else if (machine->is_off)
         own_finish(call, "its power is off", NULL);
     else
@@ -56,11 +61,7 @@ static void on_power(struct own_call *call, struct own_machine *machine, const s
 
 static void fence(struct own_call *call, struct own_machine *machine, const struct error *err)
 {
-    int64_t silent_ms = loop_now(call->own->world->loop) - machine->silent_ms;
-    bool is_silent = err->kind == ERROR_TRANSIENT || err->kind == ERROR_UNKNOWN_OUTCOME;
-
-    if (is_silent && machine->silent_ms > 0 && machine->redfish &&
-        silent_ms >= call->own->account->fence_after_ms)
+    if (own_may_fence(call->own, machine))
         own_ask_power(call, machine, on_power);
     else
         own_finish(call, "", err);

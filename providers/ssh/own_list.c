@@ -19,6 +19,15 @@ static bool is_of(const struct own_pool *pool, const char *group)
     return group && text_equal(pool->group, group);
 }
 
+bool own_may_fence(const struct own *own, const struct own_machine *machine)
+{
+    bool is_silent = machine->silent_ms > 0 && (machine->trouble.kind == ERROR_TRANSIENT ||
+                                                machine->trouble.kind == ERROR_UNKNOWN_OUTCOME);
+
+    return is_silent && machine->redfish &&
+           loop_now(own->world->loop) - machine->silent_ms >= own->account->fence_after_ms;
+}
+
 bool own_is_free(const struct own_machine *machine)
 {
     const struct own_report *report = &machine->report;
@@ -90,7 +99,15 @@ bool own_instance(const struct own *own, const struct own_pool *pool,
     }
     print_id(machine, instance);
     text_copy(instance->request_key, sizeof instance->request_key, machine->report.key);
-    return read_state(pool, machine, instance);
+    if (!read_state(pool, machine, instance))
+        return false;
+    /* Its fence answers for it: it can be removed, though nothing is known of it. */
+    if (instance->state != INSTANCE_PARKED && own_may_fence(own, machine)) {
+        instance->state = INSTANCE_OTHER;
+        instance->seen_ms = loop_now(own->world->loop);
+        instance->trouble = machine->trouble;
+    }
+    return true;
 }
 
 /* ---- a sweep over all machines ---- */
@@ -177,20 +194,36 @@ void own_list(struct provider *provider, const struct pool_address *pool, const 
     own_sweep(call, finish_list);
 }
 
-static void finish_look(struct own_call *call, struct own_machine *machine, const struct error *err)
+static void tell_look(struct own_call *call, struct own_machine *machine)
 {
     struct instance instance;
-
-    if (err) {
-        own_finish(call, "", err);
-        return;
-    }
     bool is_there = own_instance(call->own, &call->pool, machine, &instance);
     provider_look_fn looked = call->looked;
     void *own = call->context;
 
     own_call_free(call);
     looked(own, is_there ? &instance : NULL, NULL);
+}
+
+/* A machine without power does not answer; its fence does. */
+static void on_look_power(struct own_call *call, struct own_machine *machine,
+                          const struct error *err)
+{
+    (void)err; /* why the machine itself does not answer says more */
+    if (machine->is_off || machine->silent_ms == 0)
+        tell_look(call, machine);
+    else
+        own_finish(call, "", &machine->trouble);
+}
+
+static void finish_look(struct own_call *call, struct own_machine *machine, const struct error *err)
+{
+    if (!err)
+        tell_look(call, machine);
+    else if (machine->silent_ms > 0 && machine->redfish)
+        own_ask_power(call, machine, on_look_power);
+    else
+        own_finish(call, "", err);
 }
 
 static void look_at_none(struct own_call *call)

@@ -26,6 +26,10 @@ void own_sweep(struct own_call *call, void (*then)(struct own_call *call));
 bool own_instance(const struct own *own, const struct own_pool *pool,
                   const struct own_machine *machine, struct instance *ret_instance);
 
+/* Whether it has been silent for so long that its fence may switch it off.  A machine that answers
+   with another key, or refuses ours, is not silent. */
+bool own_may_fence(const struct own *own, const struct own_machine *machine);
+
 /* Whether it can be claimed. */
 bool own_is_free(const struct own_machine *machine);
 

@@ -59,6 +59,15 @@ static const struct test_cloud test_clouds[] = {
       "ssh_join", "ssh_look" },
 };
 
+static inline const struct test_cloud *cloud_of(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(test_clouds); i++)
+        if (text_equal(test_clouds[i].name, name))
+            return &test_clouds[i];
+    fail_msg("there is no cloud %s", name);
+    return NULL;
+}
+
 /* Text with the first `old` replaced, which it must have. */
 static inline char *cloud_text(const char *text, const char *old, const char *new)
 {

@@ -63,15 +63,6 @@ static void the_policy_is_enough(void **state)
     assert_int_equal(count, COUNT_OF(test_clouds) - 2);
 }
 
-static const struct test_cloud *cloud_of(const char *name)
-{
-    for (size_t i = 0; i < COUNT_OF(test_clouds); i++)
-        if (text_equal(test_clouds[i].name, name))
-            return &test_clouds[i];
-    fail_msg("there is no cloud %s", name);
-    return NULL;
-}
-
 static void expect_no_move(const struct test_cloud *cloud, const char *action)
 {
     owned(test_folder) char *folder = test_folder_new();

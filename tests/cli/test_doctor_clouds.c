@@ -264,15 +264,6 @@ static void add_row(void *context, const struct doctor_row *row)
     json_object_set_new(context, text, json_text(row->finding.text));
 }
 
-static const struct test_cloud *cloud_of(const char *name)
-{
-    for (size_t i = 0; i < COUNT_OF(test_clouds); i++)
-        if (text_equal(test_clouds[i].name, name))
-            return &test_clouds[i];
-    fail_msg("there is no cloud %s", name);
-    return NULL;
-}
-
 /* The rows that are not right: "row" -> its sentence. */
 static json_t *examine_with(const struct mistake *mistake, const struct setup *setup)
 {

@@ -8,19 +8,10 @@
 #include "tests/cli/clouds.h"
 #include "tests/cli/dying.h"
 
-static const struct test_cloud *own_machines(void)
-{
-    for (size_t i = 0; i < COUNT_OF(test_clouds); i++)
-        if (text_equal(test_clouds[i].kind, "ssh"))
-            return &test_clouds[i];
-    fail_msg("no such cloud");
-    return NULL;
-}
-
 static struct rehearsal *open_machines(const char *folder)
 {
     owned(chars) char *world = text_format("seed: 11\n%s", small_machines);
-    owned(chars) char *config = cloud_config(own_machines());
+    owned(chars) char *config = cloud_config(cloud_of("own machines"));
 
     cloud_write_accounts(folder);
     return world_start(folder, config, world, 6, 11);

@@ -246,6 +246,25 @@ static int state_of(const struct scene *scene, const char *name)
     return -1;
 }
 
+static void on_look(void *context, const struct instance *instance, const struct error *err)
+{
+    struct scene *scene = context;
+
+    scene->count = instance != NULL;
+    if (instance)
+        scene->items[0] = *instance;
+    note(scene, err);
+}
+
+/* Its state is then that of the last list. */
+static void look(struct scene *scene, const char *name)
+{
+    int before = scene->calls;
+
+    provider_look(scene->provider, address(&scene->a), name, on_look, scene);
+    await(scene, before);
+}
+
 static enum error_kind remove_machine(struct scene *scene, const char *name)
 {
     const struct provider_order order = { .instance = name, .progress = "" };
@@ -357,6 +376,18 @@ static void a_silent_machine_is_never_missing(void **state)
     }
 }
 
+/* It is there, by the list of this moment, and cannot be read by its name. */
+static void expect_silent(struct scene *scene)
+{
+    int64_t began_ms = loop_now(scene->loop);
+
+    list(scene, &scene->a);
+    assert_int_equal(state_of(scene, "gpu-1"), INSTANCE_OTHER);
+    assert_true(scene->items[0].seen_ms >= began_ms);
+    look(scene, "gpu-1");
+    assert_int_equal(scene->err.kind, ERROR_TRANSIENT);
+}
+
 /* Only the power that is off makes a silent machine count as gone. */
 static void the_fence_waits_and_believes_only_off(void **state)
 {
@@ -368,23 +399,33 @@ static void the_fence_waits_and_believes_only_off(void **state)
     scene.looks[0] = IN_A;
     scene.looks[1] = scene.looks[2] = PARKED;
     list(&scene, &scene.a);
+    int64_t began_ms = loop_now(scene.loop);
+
     scene.looks[0] = NULL;
     assert_int_equal(remove_machine(&scene, "gpu-1"), ERROR_TRANSIENT);
     assert_int_equal(scene.resets, 0);
+    list(&scene, &scene.a); /* as it was seen last, and no newer */
+    assert_int_equal(state_of(&scene, "gpu-1"), INSTANCE_RUNNING);
+    assert_true(scene.items[0].seen_ms < began_ms);
     loop_run_until(scene.loop, loop_now(scene.loop) + FENCE_MS);
+    expect_silent(&scene); /* its fence can be asked to remove it */
     assert_int_equal(remove_machine(&scene, "gpu-1"), ERROR_NONE);
     assert_int_equal(scene.resets, 1);
-    list(&scene, &scene.a);
-    assert_int_equal(state_of(&scene, "gpu-1"), INSTANCE_RUNNING); /* it is still on */
+    expect_silent(&scene); /* it is still on */
     scene.power = "PoweringOff";
-    list(&scene, &scene.a);
-    assert_int_equal(state_of(&scene, "gpu-1"), INSTANCE_RUNNING);
+    expect_silent(&scene);
+    assert_int_equal(remove_machine(&scene, "gpu-1"), ERROR_TRANSIENT);
     scene.power = NULL; /* the controller is silent, too */
-    list(&scene, &scene.a);
-    assert_int_equal(state_of(&scene, "gpu-1"), INSTANCE_RUNNING);
+    expect_silent(&scene);
+    assert_int_equal(remove_machine(&scene, "gpu-1"), ERROR_TRANSIENT);
     scene.power = "Off";
     list(&scene, &scene.a);
     assert_int_equal(state_of(&scene, "gpu-1"), INSTANCE_PARKED);
+    look(&scene, "gpu-1"); /* so it counts as gone */
+    assert_int_equal(scene.err.kind, ERROR_NONE);
+    assert_int_equal(state_of(&scene, "gpu-1"), INSTANCE_PARKED);
+    assert_int_equal(remove_machine(&scene, "gpu-1"), ERROR_NONE);
+    assert_int_equal(scene.resets, 1);
     scene.looks[0] = IN_A; /* a person switched it on again */
     list(&scene, &scene.a);
     assert_int_equal(state_of(&scene, "gpu-1"), INSTANCE_RUNNING);

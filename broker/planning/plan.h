@@ -143,9 +143,10 @@ int64_t plan_level_after(const struct plan *plan, const struct plan_pool *pool,
    would be wrong. */
 int64_t plan_can_have(const struct plan_input *input, const struct plan_pool *pool,
                       const char *from);
-/* The research cluster that may promise it most; NULL: none has a node. */
+/* The research cluster that could give the pool most nodes, at least a group of them, other than
+   `except`; NULL: none. */
 const struct config_cluster *plan_giver(const struct plan_input *input,
-                                        const struct plan_pool *pool);
+                                        const struct plan_pool *pool, const char *except);
 
 /* What a pool should have, in whole groups: the greater of schedule and reclaim; -1: it is left
    alone. */

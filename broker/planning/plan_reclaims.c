@@ -68,16 +68,16 @@ int64_t plan_can_have(const struct plan_input *input, const struct plan_pool *po
 }
 
 const struct config_cluster *plan_giver(const struct plan_input *input,
-                                        const struct plan_pool *pool)
+                                        const struct plan_pool *pool, const char *except)
 {
     const struct config *config = input->config;
     const struct config_cluster *best = NULL;
-    int64_t most = 0;
+    int64_t most = plan_unit(pool, pool->present + pool->incoming) - 1;
 
     for (size_t i = 0; i < config->cluster_count; i++) {
         int64_t nodes = plan_can_have(input, pool, config->clusters[i].name);
 
-        if (nodes > most) {
+        if (nodes > most && !text_equal(config->clusters[i].name, except)) {
             best = &config->clusters[i];
             most = nodes;
         }

@@ -84,12 +84,17 @@ static char *advise_giver(const struct service *service, struct survey *survey,
 {
     const struct plan_pool *pool = &survey->pools[reclaim->pool - survey->input.config->pools];
     const struct config_cluster *giver;
-    int64_t most;
+    int64_t own, most;
 
     weigh(service, survey);
-    giver = plan_giver(&survey->input, pool);
+    giver = plan_giver(&survey->input, pool, reclaim->from);
+    own = plan_can_have(&survey->input, pool, reclaim->from);
     most = giver ? plan_can_have(&survey->input, pool, giver->name) : 0;
-    if (!giver || gives_to(giver, reclaim))
+    if (own > 0)
+        return text_format("wait: %s has %" PRId64 " nodes to give, and `sluice plan` shows what "
+                           "comes next; `sluice reclaim end %s --reason TEXT` ends this reclaim",
+                           reclaim->from, own, reclaim->order);
+    if (!giver)
         return text_format("wait until %s has nodes to give; `sluice reclaim end %s --reason TEXT` "
                            "ends this reclaim",
                            reclaim->from, reclaim->order);
@@ -109,7 +114,8 @@ static char *cause_of(const struct service *service, struct survey *survey,
 
     for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));)
         if (transfer->is_emergency && transfer_goal(transfer) == pool &&
-            (reclaim->from[0] == '\0' || gives_to(transfer->source->cluster, reclaim)) &&
+            (transfer->source->cluster->role == ROLE_PRODUCTION ||
+             gives_to(transfer->source->cluster, reclaim)) &&
             (!oldest || transfer->created.ms < oldest->created.ms))
             oldest = transfer;
     if (!oldest && reclaim->from[0] != '\0')
@@ -173,11 +179,22 @@ static char *advise(const struct service *service, struct survey *survey,
                        reclaim->order);
 }
 
+/* Whether the cluster that a reclaim names can give at all, by the configuration in force. */
+static bool may_give(const struct service *service, const struct reclaim *reclaim)
+{
+    const struct config_cluster *from = config_cluster(service->config, reclaim->from);
+
+    return reclaim->from[0] == '\0' ||
+           (gives_to(from, reclaim) &&
+            config_share_capacity(service->config, from, reclaim->pool->cluster));
+}
+
 static void look_at_reclaim(const struct service *service, struct survey *survey,
                             const struct reclaim *reclaim, struct health *health)
 {
     struct wall_time now = loop_wall(service->world->loop);
     int64_t missing = reclaim_missing(survey, reclaim);
+    int64_t incoming = survey->pools[reclaim->pool - survey->input.config->pools].incoming;
     struct condition condition = { .kind = CONDITION_RECLAIM_BLOCKED,
                                    .what = reclaim->order,
                                    .cluster = reclaim->pool->cluster->name };
@@ -187,14 +204,13 @@ static void look_at_reclaim(const struct service *service, struct survey *survey
 
     if (reclaim->until.ms <= now.ms || missing <= 0)
         return;
-    if (reclaim->from[0] != '\0' &&
-        !gives_to(config_cluster(service->config, reclaim->from), reclaim)) {
+    if (missing > incoming && !may_give(service, reclaim)) {
         condition.since = reclaim->created;
         condition.advice = advice = advise_giver(service, survey, reclaim, missing);
         health_add(health, &condition,
                    text_format("reclaim %s for %s still lacks %" PRId64
                                " node%s and does not get on: %s, which alone gives its nodes, is "
-                               "not a research cluster of %s any more",
+                               "no research cluster of %s any more that shares a reservation",
                                reclaim->order, condition.cluster, missing, missing == 1 ? "" : "s",
                                reclaim->from, service->config->path));
     } else if (pool_gets_machines(service, reclaim->pool, &err) < 0) {

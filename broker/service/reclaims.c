@@ -330,19 +330,24 @@ static const char *why_unknown(const struct order_wish *wish, const json_t *unkn
     return NULL;
 }
 
-/* What a wish for one cluster's nodes could ask for instead; "": it is for those of any. */
+/* What a wish for one cluster's nodes could ask for instead; "": it is for those of any, or no pool
+   could take a group of nodes. */
 static char *other_giver(const struct survey *survey, const struct order_wish *wish,
                          const struct portions *portions)
 {
+    bool has_room = false;
+
     for (size_t i = 0; i < portions->count && wish->from[0] != '\0'; i++) {
         const struct plan_pool *pool = portions->items[i].pool;
-        const struct config_cluster *giver = plan_giver(&survey->input, pool);
+        const struct config_cluster *giver = plan_giver(&survey->input, pool, wish->from);
 
+        has_room |= pool->is_known && plan_limit(pool) - pool->present - pool->incoming >=
+                                          unit_of(&portions->items[i]);
         if (giver)
             return text_format("; `--from %s` can have %" PRId64 " nodes", giver->name,
                                plan_can_have(&survey->input, pool, giver->name));
     }
-    return mem_copy_chars(wish->from[0] == '\0' ? "" : "; no other research cluster has one");
+    return mem_copy_chars(has_room ? "; no other research cluster has one" : "");
 }
 
 /* The reason why no node can be given. */

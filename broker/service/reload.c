@@ -83,11 +83,14 @@ static int check_giver(const struct config *next, const struct reclaim *reclaim,
 {
     const struct config_cluster *from = config_cluster(next, reclaim->from);
 
-    if (reclaim->from[0] == '\0' || (from && from->role == ROLE_RESEARCH))
+    const struct config_cluster *to = config_cluster(next, reclaim->pool->cluster->name);
+
+    if (reclaim->from[0] == '\0' ||
+        (from && from->role == ROLE_RESEARCH && to && config_share_capacity(next, from, to)))
         return 0;
     return error_set(err, ERROR_DENIED,
-                     "%s: cluster %s gives nodes to reclaim %s, and would not be a research "
-                     "cluster: wait, or end the reclaim",
+                     "%s: cluster %s gives nodes to reclaim %s, and would be no research "
+                     "cluster that shares a reservation with it: wait, or end the reclaim",
                      next->path, reclaim->from, reclaim->order);
 }
 

@@ -75,6 +75,23 @@ static void a_refusal_is_about_the_cluster_that_was_asked(void **state)
     assert_null(strstr(err.text, "research-b"));
 }
 
+/* Where the pool that would take them is not known, nothing is said of who could give. */
+static void no_giver_is_judged_by_a_pool_that_is_not_known(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+    struct error err = { 0 };
+
+    (void)state;
+    apply_wide(rehearsal, 6, 4, 3);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    simulator_cut_off(rehearsal->simulator, "prod-a");
+    rehearsal_run(rehearsal, 5 * MINUTE_MS);
+    assert_null(ask_from(rehearsal, "research-b", 2, &err));
+    assert_non_null(strstr(err.text, "prod-a"));
+    assert_null(strstr(err.text, "research cluster has one"));
+}
+
 /* The configuration that a new process reads may have another role for it.  Nothing is forgotten,
    and it is said at once. */
 static void a_giver_that_is_no_research_cluster_any_more_is_named(void **state)
@@ -96,7 +113,7 @@ static void a_giver_that_is_no_research_cluster_any_more_is_named(void **state)
     owned(json) json_t *status = service_status(rehearsal->service);
     owned(chars) char *text = json_dumps(status, 0);
 
-    assert_non_null(strstr(text, "research-z, which alone gives its nodes, is not a research "));
+    assert_non_null(strstr(text, "research-z, which alone gives its nodes, is no research "));
     assert_non_null(strstr(text, "--from research-a --nodes 2 --reason TEXT`"));
 }
 
@@ -291,6 +308,7 @@ int main(void)
         cmocka_unit_test(one_research_cluster_gives_and_no_other),
         cmocka_unit_test(no_more_is_promised_than_that_cluster_has),
         cmocka_unit_test(a_refusal_is_about_the_cluster_that_was_asked),
+        cmocka_unit_test(no_giver_is_judged_by_a_pool_that_is_not_known),
         cmocka_unit_test(a_giver_that_is_no_research_cluster_any_more_is_named),
         cmocka_unit_test(who_gives_is_part_of_an_order),
         cmocka_unit_test(a_giver_is_a_research_cluster_that_can),

@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+static const double noise = 1e-12; /* of sums: scores that are all equal have no spread */
+
 void scales_init(struct scales *scales, size_t windows)
 {
     *scales = (struct scales){ .windows = mem_new_array(windows, sizeof *scales->windows) };
@@ -45,7 +47,7 @@ struct scale scales_of(const struct scales *scales, size_t window)
     double usual = all->count > 0 ? squares_about(all, center) / all->count : 0;
     struct scale scale = { center, 1 };
 
-    if (usual > 0)
+    if (usual > noise)
         scale.width = sqrt((squares_about(own, center) + SCALES_PRIOR * usual) /
                            (own->count + SCALES_PRIOR) / usual);
     return scale;

@@ -143,7 +143,6 @@ static char *describe_repeat(const json_t *answer)
 static char *describe_waiting(const json_t *answer)
 {
     const char *id = json_text_or(answer, "approval/id", "-");
-
     const char *from = json_text_or(answer, "approval/from", "");
 
     return text_format(

@@ -413,14 +413,16 @@ int config_refuse_cluster(const struct config *config, const char *name, struct 
                      config->path, names->chars, names->is_cut ? "..." : "");
 }
 
-bool config_share_capacity(const struct config *config, const struct config_cluster *left,
-                           const struct config_cluster *right)
+bool config_can_give(const struct config *config, const struct config_cluster *giver,
+                     const struct config_cluster *taker)
 {
+    if (!giver || giver->role != ROLE_RESEARCH)
+        return false;
     for (size_t i = 0; i < config->pool_count * config->pool_count; i++) {
         const struct config_pool *from = &config->pools[i / config->pool_count];
         const struct config_pool *to = &config->pools[i % config->pool_count];
 
-        if (from->cluster == left && to->cluster == right && from->reservation == to->reservation)
+        if (from->cluster == giver && to->cluster == taker && from->reservation == to->reservation)
             return true;
     }
     return false;

@@ -394,9 +394,10 @@ const struct config_cluster *config_cluster(const struct config *config, const c
 /* Sets ERROR_INVALID: "there is no cluster x in sluice.yaml; there are: prod-a, research-a", and
    returns -1. */
 int config_refuse_cluster(const struct config *config, const char *name, struct error *err);
-/* Whether some reservation has pools of both. */
-bool config_share_capacity(const struct config *config, const struct config_cluster *left,
-                           const struct config_cluster *right);
+/* Whether the one is a research cluster, and some reservation has pools of both.  NULL: it cannot.
+ */
+bool config_can_give(const struct config *config, const struct config_cluster *giver,
+                     const struct config_cluster *taker);
 const struct config_pool *config_pool(const struct config *config, const char *name);
 
 /* What differs between two files, setting by setting, in the words of the files: [{key, change

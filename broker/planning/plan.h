@@ -138,9 +138,11 @@ int64_t plan_level(const struct plan_pool *pool);
 int64_t plan_level_after(const struct plan *plan, const struct plan_pool *pool,
                          const struct plan_reclaim *reclaim);
 
+/* How many more nodes a pool may be given; none when it is not known. */
+int64_t plan_room(const struct plan_pool *pool);
+
 /* How many more nodes a pool may be promised from a research cluster, or from any (""): those of
-   pools that are known.  None when the pool itself is not known, because a number from an old list
-   would be wrong. */
+   pools that are known, because a number from an old list would be wrong. */
 int64_t plan_can_have(const struct plan_input *input, const struct plan_pool *pool,
                       const char *from);
 /* The research cluster that could give the pool most nodes, at least a group of them, other than

@@ -56,14 +56,17 @@ static int64_t research_can_give(const struct plan_input *input,
     return nodes;
 }
 
+int64_t plan_room(const struct plan_pool *pool)
+{
+    return pool->is_known ? plan_limit(pool) - pool->present - pool->incoming : 0;
+}
+
 int64_t plan_can_have(const struct plan_input *input, const struct plan_pool *pool,
                       const char *from)
 {
-    int64_t room = plan_limit(pool) - pool->present - pool->incoming;
+    int64_t room = plan_room(pool);
     int64_t nodes = research_can_give(input, pool->config->reservation, from);
 
-    if (!pool->is_known)
-        return 0;
     return nodes < room ? nodes : room;
 }
 

@@ -211,10 +211,9 @@ static int check_from(const struct config *config, const struct order_wish *wish
     if (!from)
         return config_refuse_cluster(config, wish->from, err);
     for (size_t i = 0; i < config->cluster_count; i++)
-        if (config->clusters[i].role == ROLE_RESEARCH &&
-            config_share_capacity(config, &config->clusters[i], wish->cluster))
+        if (config_can_give(config, &config->clusters[i], wish->cluster))
             text_add(can, "%s%s", can->length > 0 ? ", " : "", config->clusters[i].name);
-    if (from->role == ROLE_RESEARCH && config_share_capacity(config, from, wish->cluster))
+    if (config_can_give(config, from, wish->cluster))
         return 0;
     return error_set(err, ERROR_INVALID, "%s cannot give nodes to %s: %s; those that can: %s",
                      from->name, wish->cluster->name,

@@ -182,11 +182,9 @@ static char *advise(const struct service *service, struct survey *survey,
 /* Whether the cluster that a reclaim names can give at all, by the configuration in force. */
 static bool may_give(const struct service *service, const struct reclaim *reclaim)
 {
-    const struct config_cluster *from = config_cluster(service->config, reclaim->from);
-
     return reclaim->from[0] == '\0' ||
-           (gives_to(from, reclaim) &&
-            config_share_capacity(service->config, from, reclaim->pool->cluster));
+           config_can_give(service->config, config_cluster(service->config, reclaim->from),
+                           reclaim->pool->cluster);
 }
 
 static void look_at_reclaim(const struct service *service, struct survey *survey,

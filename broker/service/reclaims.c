@@ -341,8 +341,7 @@ static char *other_giver(const struct survey *survey, const struct order_wish *w
         const struct plan_pool *pool = portions->items[i].pool;
         const struct config_cluster *giver = plan_giver(&survey->input, pool, wish->from);
 
-        has_room |= pool->is_known && plan_limit(pool) - pool->present - pool->incoming >=
-                                          unit_of(&portions->items[i]);
+        has_room |= plan_room(pool) >= unit_of(&portions->items[i]);
         if (giver)
             return text_format("; `--from %s` can have %" PRId64 " nodes", giver->name,
                                plan_can_have(&survey->input, pool, giver->name));

@@ -82,11 +82,9 @@ static int check_tenant(const struct service *service, const struct config *next
 static int check_giver(const struct config *next, const struct reclaim *reclaim, struct error *err)
 {
     const struct config_cluster *from = config_cluster(next, reclaim->from);
-
     const struct config_cluster *to = config_cluster(next, reclaim->pool->cluster->name);
 
-    if (reclaim->from[0] == '\0' ||
-        (from && from->role == ROLE_RESEARCH && to && config_share_capacity(next, from, to)))
+    if (reclaim->from[0] == '\0' || config_can_give(next, from, to))
         return 0;
     return error_set(err, ERROR_DENIED,
                      "%s: cluster %s gives nodes to reclaim %s, and would be no research "

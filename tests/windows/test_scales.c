@@ -51,11 +51,11 @@ static void what_all_windows_have_in_common_is_no_width(void **state)
     (void)state;
     scales_init(&scales, 2);
     for (int i = 0; i < 400; i++)
-        scales_add(&scales, (size_t)i % 2, 1 + (i % 4 < 2 ? 0.1 : -0.1));
+        scales_add(&scales, (size_t)i % 2, 0.5 + (i % 4 < 2 ? 0.1 : -0.1));
     scale = scales_of(&scales, 0);
     scales_clear(&scales);
     assert_true(fabs(scale.width - 1) < 1e-6);
-    assert_true(fabs(scale.center - 1) < 1e-9);
+    assert_true(fabs(scale.center - 0.5) < 1e-9);
 
     const struct scale wide = { 0.5, 2 };
 
@@ -63,11 +63,26 @@ static void what_all_windows_have_in_common_is_no_width(void **state)
     assert_true(fabs(scale_to_queue(&wide, 0.9) - 0.7) < 1e-9);
 }
 
+/* One day without demand in ten weeks: a need of a hundredth. */
+static void an_outage_is_no_width(void **state)
+{
+    struct scales scales;
+
+    (void)state;
+    scales_init(&scales, 2);
+    for (int i = 0; i < 140; i++)
+        scales_add(&scales, (size_t)i % 2, i == 70 ? log(0.01) : i % 4 < 2 ? 0.2 : -0.2);
+    assert_true(scales_of(&scales, 0).width < 1.1);
+    assert_true(scales_of(&scales, 1).width > 0.9);
+    scales_clear(&scales);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_scores_count_the_more_the_more_there_are),
         cmocka_unit_test(what_all_windows_have_in_common_is_no_width),
+        cmocka_unit_test(an_outage_is_no_width),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

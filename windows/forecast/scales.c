@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+static const double furthest = 1;  /* an outage or a storm, a score beyond it, is no width */
 static const double noise = 1e-12; /* of sums: scores that are all equal have no spread */
 
 void scales_init(struct scales *scales, size_t windows)
@@ -30,6 +31,7 @@ static void add(struct scales_sum *sum, double score)
 
 void scales_add(struct scales *scales, size_t window, double score)
 {
+    score = fmin(fmax(score, -furthest), furthest);
     add(&scales->all, score);
     add(&scales->windows[window], score);
 }

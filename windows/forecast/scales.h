@@ -5,7 +5,8 @@
  * which batches run is less like other nights than a noon like other noons.  What a window has of
  * its own is shrunk towards the queue's, with the weight of SCALES_PRIOR scores (as an estimate by
  * Stein, see points.c), so that a window with few days has the queue's.  The spread is that about
- * the queue's mean: under growth all scores are of one sign, and that is no width.
+ * the queue's mean: under growth all scores are of one sign, and that is no width.  A score beyond
+ * one counts as one, as a day of outage or storm is no width, either.
  */
 #pragma once
 

@@ -61,11 +61,9 @@ static void no_luck_makes_another_cluster_give(void **state)
 static void play_death(int64_t at, bool is_after)
 {
     owned(test_folder) char *folder = test_folder_new();
-    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+    owned(rehearsal) struct rehearsal *rehearsal = wide_settled(folder);
     struct error err = { 0 };
 
-    apply_wide(rehearsal, 6, 4, 3);
-    rehearsal_run(rehearsal, 2 * MINUTE_MS);
     owned(json) json_t *first = reclaim_from(rehearsal, "research-b", 2);
     keep_all(rehearsal, "research-b-east");
     owned(json) json_t *second = reclaim_from(rehearsal, "research-a", 3);

@@ -19,12 +19,10 @@ static void expect_east(struct rehearsal *rehearsal, int prod_a, int research_a,
 static void one_research_cluster_gives_and_no_other(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
-    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+    owned(rehearsal) struct rehearsal *rehearsal = wide_settled(folder);
     owned(json) json_t *answer = NULL;
 
     (void)state;
-    apply_wide(rehearsal, 6, 4, 3);
-    rehearsal_run(rehearsal, 2 * MINUTE_MS);
     simulator_fault_next(rehearsal->simulator, "never_joins", NULL);
     answer = reclaim_from(rehearsal, "research-b", 3);
     assert_int_equal(json_int_or(answer, "accepted_nodes", 0), 3);
@@ -38,13 +36,11 @@ static void one_research_cluster_gives_and_no_other(void **state)
 static void no_more_is_promised_than_that_cluster_has(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
-    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+    owned(rehearsal) struct rehearsal *rehearsal = wide_settled(folder);
     struct error err = { 0 };
     owned(json) json_t *answer = NULL;
 
     (void)state;
-    apply_wide(rehearsal, 6, 4, 3);
-    rehearsal_run(rehearsal, 2 * MINUTE_MS);
     answer = reclaim_from(rehearsal, "research-b", 20);
     assert_int_equal(json_int_or(answer, "accepted_nodes", 0), 7); /* its floor is 1 */
     rehearsal_run(rehearsal, ARRIVE_MS);
@@ -58,12 +54,10 @@ static void no_more_is_promised_than_that_cluster_has(void **state)
 static void a_refusal_is_about_the_cluster_that_was_asked(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
-    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+    owned(rehearsal) struct rehearsal *rehearsal = wide_settled(folder);
     struct error err = { 0 };
 
     (void)state;
-    apply_wide(rehearsal, 6, 4, 3);
-    rehearsal_run(rehearsal, 2 * MINUTE_MS);
     keep_all(rehearsal, "research-b-east");
     simulator_cut_off(rehearsal->simulator, "research-a");
     rehearsal_run(rehearsal, 5 * MINUTE_MS);
@@ -79,12 +73,10 @@ static void a_refusal_is_about_the_cluster_that_was_asked(void **state)
 static void no_giver_is_judged_by_a_pool_that_is_not_known(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
-    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+    owned(rehearsal) struct rehearsal *rehearsal = wide_settled(folder);
     struct error err = { 0 };
 
     (void)state;
-    apply_wide(rehearsal, 6, 4, 3);
-    rehearsal_run(rehearsal, 2 * MINUTE_MS);
     simulator_cut_off(rehearsal->simulator, "prod-a");
     rehearsal_run(rehearsal, 5 * MINUTE_MS);
     assert_null(ask_from(rehearsal, "research-b", 2, &err));
@@ -97,13 +89,11 @@ static void no_giver_is_judged_by_a_pool_that_is_not_known(void **state)
 static void a_giver_that_is_no_research_cluster_any_more_is_named(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
-    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+    owned(rehearsal) struct rehearsal *rehearsal = wide_settled(folder);
     owned(json) json_t *answer = NULL;
     struct reclaim *order;
 
     (void)state;
-    apply_wide(rehearsal, 6, 4, 3);
-    rehearsal_run(rehearsal, 2 * MINUTE_MS);
     answer = reclaim_from(rehearsal, "research-b", 2);
     order = &rehearsal->service->reclaims.items[0];
     mem_free(order->from);
@@ -121,15 +111,13 @@ static void a_giver_that_is_no_research_cluster_any_more_is_named(void **state)
 static void who_gives_is_part_of_an_order(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
-    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+    owned(rehearsal) struct rehearsal *rehearsal = wide_settled(folder);
     owned(json) json_t *first = NULL;
     owned(json) json_t *again = NULL;
     owned(json) json_t *other = NULL;
     owned(json) json_t *any = NULL;
 
     (void)state;
-    apply_wide(rehearsal, 6, 4, 3);
-    rehearsal_run(rehearsal, 2 * MINUTE_MS);
     first = reclaim_from(rehearsal, "research-b", 2);
     again = reclaim_from(rehearsal, "research-b", 2);
     other = reclaim_from(rehearsal, "research-a", 2);
@@ -186,13 +174,11 @@ static const json_t *order_at(const json_t *list, size_t at)
 static void a_stuck_reclaim_takes_nothing_from_the_next_ones_giver(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
-    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+    owned(rehearsal) struct rehearsal *rehearsal = wide_settled(folder);
     owned(json) json_t *first = NULL;
     owned(json) json_t *second = NULL;
 
     (void)state;
-    apply_wide(rehearsal, 6, 4, 3);
-    rehearsal_run(rehearsal, 2 * MINUTE_MS);
     first = reclaim_from(rehearsal, "research-b", 2);
     keep_all(rehearsal, "research-b-east");
     second = reclaim_from(rehearsal, "research-a", 3);
@@ -236,12 +222,10 @@ static void who_gives_is_what_is_approved(void **state)
 static void a_giver_that_has_nothing_left_is_named(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
-    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+    owned(rehearsal) struct rehearsal *rehearsal = wide_settled(folder);
     owned(json) json_t *answer = NULL;
 
     (void)state;
-    apply_wide(rehearsal, 6, 4, 3);
-    rehearsal_run(rehearsal, 2 * MINUTE_MS);
     answer = reclaim_from(rehearsal, "research-b", 2);
     keep_all(rehearsal, "research-b-east");
     rehearsal_run(rehearsal, HOUR_MS);
@@ -282,15 +266,13 @@ static void a_zone_without_machines_has_another_as_its_way_out(void **state)
 static void a_reload_keeps_the_cluster_that_gives(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
-    owned(rehearsal) struct rehearsal *rehearsal = wide_rehearsal(folder);
+    owned(rehearsal) struct rehearsal *rehearsal = wide_settled(folder);
     struct config next = *rehearsal->config;
     struct config_cluster clusters[4];
     struct error err = { 0 };
     owned(json) json_t *answer = NULL;
 
     (void)state;
-    apply_wide(rehearsal, 6, 4, 3);
-    rehearsal_run(rehearsal, 2 * MINUTE_MS);
     answer = reclaim_from(rehearsal, "research-b", 1);
     assert_int_equal(next.cluster_count, COUNT_OF(clusters));
     memcpy(clusters, next.clusters, sizeof clusters);

@@ -91,6 +91,17 @@ static inline void apply_wide(struct rehearsal *rehearsal, int a_east, int b_eas
         fail_msg("%s", err.text);
 }
 
+/* Six and four nodes for the pools of production in the east, three in the west, and all is seen.
+ */
+static inline struct rehearsal *wide_settled(const char *folder)
+{
+    struct rehearsal *rehearsal = wide_rehearsal(folder);
+
+    apply_wide(rehearsal, 6, 4, 3);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    return rehearsal;
+}
+
 /* A reclaim for prod-a. */
 static inline json_t *ask_from(struct rehearsal *rehearsal, const char *from, int nodes,
                                struct error *err)

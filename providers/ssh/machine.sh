@@ -54,15 +54,16 @@ has_traces() {
 has_k3s() { [ -e "$root/etc/systemd/system/k3s-agent.service.env" ]; }
 has_slurmd() { [ -e "$root/etc/default/slurmd" ]; }
 
-# report WORD TEXT: the answer of each verb; WORD is "ok" or a row of own_errors.c.
+# report WORD TEXT: the answer of each verb; WORD is "ok" or a row of own_errors.c.  Whether steps run is
+# asked before the marker is read: of a run that ends meanwhile, the marker that is told is the last one.
 report() {
     unlock
+    if is_running; then running=1; else running=0; fi
     read_marker
-    printf 'sluice=1\nanswer=%s\ntext=%s\n' "$1" "$(printf %s "${2:-}" | tr '\n' ' ' | tail -c 300)"
+    printf 'sluice=1\nanswer=%s\ntext=%s\n' "$1" "$(printf %s "${2:-}" | tr '\n' ' ' | head -c 400)"
     printf 'state=%s\ngroup=%s\nkey=%s\nkind=%s\nstep=%s\n' \
         "$m_state" "$m_group" "$m_key" "$m_kind" "$m_step"
-    printf 'failed=%s\n' "$m_failed"
-    if is_running; then echo running=1; else echo running=0; fi
+    printf 'failed=%s\nrunning=%d\n' "$m_failed" "$running"
     if has_kubelet; then echo kubelet=1; fi
     if has_k3s; then echo k3s=1; fi
     if has_slurmd; then echo slurmd=1; fi

@@ -15,13 +15,13 @@ enum own_state { OWN_NONE, OWN_PARKED, OWN_JOINING, OWN_IN, OWN_LEAVING, OWN_STA
 
 struct own_report {
     char answer[16]; /* "ok", or a row of own_errors.c */
-    char text[320];
+    char text[420];
     enum own_state state;
     char group[64];
     char key[REQUEST_KEY_SIZE]; /* of the order that it joined for; "": none */
     char kind[16];
     char step[24];    /* the last finished one */
-    char failed[400]; /* why the steps ended early; "": they did not */
+    char failed[420]; /* why the steps ended early; "": they did not */
     bool is_running;  /* steps run now */
     bool has_kubelet, has_k3s, has_slurmd;
 };

@@ -524,6 +524,38 @@ static void a_step_that_fails_is_told_without_its_secret(void **state)
     bench_close(&bench);
 }
 
+/* The steps fail while it is looked at, or after the look: the reason is told in full. */
+static void a_run_that_ends_meanwhile_is_told_in_full(void **state)
+{
+    static const char joining[] =
+        "state=joining\ngroup=a\nkey=00000bad\nkind=kubeadm\nstep=\nfailed=";
+    static const char *const calls[] = { "2", "3" }; /* the first one is of the sweep */
+    const struct provider_order order = { .request_key = "00000bad" };
+    char log[301] = "";
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench);
+    memset(log, 'x', sizeof log - 1);
+    owned(chars) char *folder = in(&bench, "ended");
+    owned(chars) char *reason = text_format("kubeadm, join, step join: %s", log);
+    owned(chars) char *told = text_format("machine gpu-1: %s", reason);
+    owned(chars) char *ended = text_format("%s%s\n", joining, reason);
+
+    mem_free(test_folder_write(folder, "lock", ""));
+    for (size_t i = 0; i < COUNT_OF(calls); i++) {
+        use_folder(&bench, folder, joining);
+        mem_free(test_folder_write(bench.folder, "state/ended", ended));
+        owned(chars) char *path = test_folder_write(bench.folder, "state/ends", calls[i]);
+
+        assert_int_equal(carry_out(&bench, &bench.kubeadm, order), ERROR_INVALID);
+        assert_string_equal(bench.err.text, told);
+        assert_false(file_exists(path));
+        assert_int_equal(token_server_made(bench.tokens), i);
+    }
+    bench_close(&bench);
+}
+
 /* The shell that runs the steps is killed alone, as by a system without memory: its step goes on,
    and is not begun a second time beside it. */
 static void a_step_outlives_its_shell_and_is_done_once(void **state)
@@ -637,6 +669,7 @@ int main(void)
         cmocka_unit_test(each_connection_may_be_killed),
         cmocka_unit_test(steps_that_are_interrupted_are_resumed),
         cmocka_unit_test(a_step_that_fails_is_told_without_its_secret),
+        cmocka_unit_test(a_run_that_ends_meanwhile_is_told_in_full),
         cmocka_unit_test(a_step_that_hangs_is_ended),
         cmocka_unit_test(a_step_outlives_its_shell_and_is_done_once),
         cmocka_unit_test(a_script_that_prints_garbage_has_not_joined),

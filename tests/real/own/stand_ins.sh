@@ -7,6 +7,8 @@
 #
 # FOLDER/state/lose_shell: `kubeadm reset` kills the shell of its run, and alone goes on for 3 s.
 # FOLDER/state/hang and .../fail: `kubeadm join` does not end, or fails.  .../garbage: the script prints it.
+# FOLDER/state/ends, which has the n-th call of `flock`: FOLDER/state/ended is the marker from then on, as if
+# the run ended at that moment.
 # FOLDER/state/fill, which names a folder: `kubeadm reset` fills the disk there.
 # FOLDER/state/die and .../die_after, which have a program's words: it kills the steps (all processes of its
 # session) before, or after, it does this.
@@ -15,7 +17,7 @@
 
 write_stand_ins() {
     local folder=$1 name
-    mkdir -p "$folder/bin" "$folder/root/etc/kubernetes/pki" "$folder/state"
+    mkdir -p "$folder/bin" "$folder/root/etc/kubernetes/pki" "$folder/state" "$folder/ended"
     : >"$folder/steps"
     cat >"$folder/bin/die" <<END
 #!/bin/sh
@@ -132,6 +134,18 @@ echo "using \$token" >&2
 echo "script \$1 \$SLUICE_GROUP" >>"$folder/steps"
 [ ! -e $folder/state/garbage ] || { cat $folder/state/garbage; rm $folder/state/garbage; exit 0; }
 echo '{"done": true}'
+END
+    cat >"$folder/bin/flock" <<END
+#!/bin/sh
+if [ -e $folder/state/ends ]; then
+    read -r calls <$folder/state/ends
+    echo \$((calls - 1)) >$folder/state/ends
+    if [ "\$calls" -eq 1 ]; then
+        mv $folder/state/ended "$folder/ended/marker"
+        rm $folder/state/ends
+    fi
+fi
+exec $(command -v flock) "\$@"
 END
     chmod 0755 "$folder"/bin/*
     : >"$folder/root/etc/kubernetes/kubelet.conf" # it is in a cluster when the test begins

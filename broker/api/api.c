@@ -86,8 +86,16 @@ static const struct route routes[] = {
 
 static json_t *get_status(const struct ask *ask, struct error *err)
 {
-    (void)err;
-    return service_status(ask->service);
+    owned(chars) char *text = url_query(ask->target, "transfers");
+    long long most = 0;
+
+    if (!text)
+        return service_status(ask->service);
+    if (!text_to_int(text, 0, INT32_MAX, &most)) {
+        error_set(err, ERROR_INVALID, "transfers: \"%s\" is not a number of transfers", text);
+        return NULL;
+    }
+    return service_status_of(ask->service, (size_t)most);
 }
 
 static json_t *get_transfers(const struct ask *ask, struct error *err)

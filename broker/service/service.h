@@ -95,6 +95,9 @@ const char *service_time_zone(const struct service *service)
 
 json_t *service_status(struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
+/* The same with at most so many transfers: those that need an operator first. */
+json_t *service_status_of(struct service *service, size_t most)
+    __attribute__((returns_nonnull, warn_unused_result));
 
 /* Live transfers, and with `all` also those that ended lately. */
 json_t *service_transfers(struct service *service, bool all)

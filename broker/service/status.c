@@ -103,6 +103,22 @@ static json_t *describe_transfers(const struct service *service, bool all)
     return rows;
 }
 
+/* At most so many live ones. */
+static json_t *describe_first(const struct service *service, size_t most)
+{
+    const struct runner *runner = service->runner;
+    json_t *rows = json_array();
+
+    for (int is_urgent = 1; is_urgent >= 0; is_urgent--)
+        for (size_t i = 0; i < runner->transfers.count && json_array_size(rows) < most; i++) {
+            const struct transfer *transfer = runner->transfers.items[i];
+
+            if (transfer->state == TRANSFER_LIVE && transfer->needs_operator == (is_urgent == 1))
+                json_array_append_new(rows, transfer_describe(service, transfer));
+        }
+    return rows;
+}
+
 json_t *service_transfers(struct service *service, bool all)
 {
     return json_make("{ss so so}", "kind", "transfers", "at",
@@ -357,6 +373,14 @@ json_t *service_leads(const struct service *service)
 
 json_t *service_status(struct service *service)
 {
+    json_t *status = service_status_of(service, 0);
+
+    json_object_set_new(status, "transfers", describe_transfers(service, false));
+    return status;
+}
+
+json_t *service_status_of(struct service *service, size_t most)
+{
     const struct config *config = service->config;
     struct wall_time now = loop_wall(service->world->loop);
     struct wall_time change = window_next_change(config->windows, now);
@@ -392,7 +416,7 @@ json_t *service_status(struct service *service)
                         json_integer((json_int_t)service->runner->notices.violations));
     json_object_set_new(status, "emergency_evictions",
                         json_integer((json_int_t)service->runner->notices.emergencies));
-    json_object_set_new(status, "transfers", describe_transfers(service, false));
+    json_object_set_new(status, "transfers", describe_first(service, most));
     for (size_t i = 0; i < FACE_PLACES; i++)
         if (service->faces[i].describe)
             service->faces[i].describe(service->faces[i].context, status);

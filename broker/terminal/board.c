@@ -345,10 +345,12 @@ void board_transfers(const json_t *answer, size_t most, struct table_style style
                                           ">SINCE",   ">READY IN", "WAITS FOR", NULL };
     owned(table) struct table *table = forms_table(style.is_wide, titles, wide);
     const json_t *rows = json_object_get(answer, "transfers");
+    size_t count = json_array_size(rows);
+    size_t all = (size_t)json_int_or(answer, "live_transfers", (int64_t)count);
     const json_t *row;
     size_t i;
 
-    if (json_array_size(rows) == 0) {
+    if (count == 0) {
         text_add(out, "no node is moving\n");
         return;
     }
@@ -357,8 +359,8 @@ void board_transfers(const json_t *answer, size_t most, struct table_style style
             add_transfer(table, row, json_object_get(answer, "at"), style.is_wide);
     }
     table_show(table, style, out);
-    if (json_array_size(rows) > most)
-        text_add(out, "and %zu more: sluice transfers\n", json_array_size(rows) - most);
+    if (all > most)
+        text_add(out, "and %zu more: sluice transfers\n", all - most);
 }
 
 /* What transfers of one row have in common. */

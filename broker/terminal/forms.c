@@ -99,6 +99,11 @@ static void rows_names(const json_t *list, const char *member, struct text *out)
         text_add(out, "%s\n", json_text_or(row, member, "-"));
 }
 
+bool forms_is_table(const struct command_call *call)
+{
+    return forms_is_wide(call) || text_equal(call_text_or(call, "output", "table"), "table");
+}
+
 bool forms_is_wide(const struct command_call *call)
 {
     return text_equal(call_text_or(call, "output", "table"), "wide");

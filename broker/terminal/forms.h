@@ -49,6 +49,9 @@ struct table *forms_table(bool is_wide, const char *const *titles,
 void forms_wide_cells(bool is_wide, struct table *table, const json_t *row,
                       const struct wide_column *columns);
 
+/* Whether --output asks for a table, wide or not. */
+bool forms_is_table(const struct command_call *call);
+
 /* Whether --output asks for wide tables. */
 bool forms_is_wide(const struct command_call *call);
 

@@ -4,6 +4,7 @@
  * What does not get on is told: by the status's health, its warnings and the states of clusters,
  * and by the answer of a reclaim.  Green is only what is well.
  */
+#include "broker/terminal/board.h"
 #include "tests/cli/stepwise.h"
 
 static json_t *health_of(struct rehearsal *rehearsal)
@@ -219,6 +220,39 @@ static void a_cluster_that_is_not_heard_is_told(void **state)
     rehearsal_run(rehearsal, HOUR_MS);
     expect_severity(rehearsal, "ok");
     expect_rest(rehearsal, 7);
+}
+
+/* A short status has the transfers that a person must see, and says how many there are in all. */
+static void a_short_status_begins_with_what_a_person_must_see(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 44, "");
+    owned(text) struct text *board = text_new(1 << 16);
+    struct runner *runner = rehearsal->service->runner;
+    struct transfer *last;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 8, 8);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    assert_int_equal(runner->transfers.count, 2);
+    last = runner->transfers.items[1];
+    for (size_t most = 0; most < 4; most++) {
+        owned(json) json_t *status = service_status_of(rehearsal->service, most);
+
+        assert_int_equal(json_array_size(json_object_get(status, "transfers")),
+                         most < 2 ? most : 2);
+        assert_int_equal(json_int_or(status, "live_transfers", 0), 2);
+    }
+    last->needs_operator = true;
+
+    owned(json) json_t *status = service_status_of(rehearsal->service, 1);
+
+    assert_string_equal(
+        json_text_or(json_array_get(json_object_get(status, "transfers"), 0), "transfer", ""),
+        last->id);
+    board_transfers(status, 1, (struct table_style){ 0 }, board);
+    assert_non_null(strstr(board->chars, "and 1 more: sluice transfers\n"));
 }
 
 /* Learned lead times that the last moves exceed: the promise that rests on them is told as
@@ -453,6 +487,7 @@ int main(void)
         cmocka_unit_test(a_reclaim_behind_its_promise_is_told),
         cmocka_unit_test(a_freeze_does_not_hide_what_is_short),
         cmocka_unit_test(a_cluster_that_is_not_heard_is_told),
+        cmocka_unit_test(a_short_status_begins_with_what_a_person_must_see),
         cmocka_unit_test(silence_is_shown_before_it_is_an_outage),
         cmocka_unit_test(a_lead_time_that_drifts_is_told),
         cmocka_unit_test(a_move_that_goes_as_planned_is_not_late),

@@ -74,6 +74,8 @@ static const struct {
     { "http://localhost/v1/whoami", 200, "\"POST /v1/freeze\"" },
     { "http://localhost/v1/status", 200, "Cache-Control: no-store" },
     { "http://localhost/v1/status", 200, "X-Content-Type-Options: nosniff" },
+    { "http://localhost/v1/status?transfers=0", 200, "\"transfers\":[]" },
+    { "http://localhost/v1/status?transfers=-1", 400, "is not a number of transfers" },
     { "http://localhost/v1/day", 200, "\"kind\":\"day\"" },
     { "http://localhost/v1/departures.ics", 200, "Content-Type: text/calendar; charset=utf-8" },
     { "http://localhost/v1/departures.ics", 200, "BEGIN:VCALENDAR\r\nVERSION:2.0\r\n" },

@@ -94,7 +94,10 @@ start_world() {
         >"$1/simulator.log" 2>&1 &
     simulator=$!
     pids+=("$simulator")
-    until port=$(grep -oE 'http://127.0.0.1:[0-9]+' "$1/simulator.log" | grep -oE '[0-9]+$'); do sleep 0.1; done
+    until port=$(grep -oE 'http://127.0.0.1:[0-9]+' "$1/simulator.log" | grep -oE '[0-9]+$'); do
+        kill -0 "$simulator" || return 1
+        sleep 0.1
+    done
     sed -i "s|127.0.0.1:1/|127.0.0.1:$port/|g" "$1/sluice.yaml"
     NOTIFY_SOCKET=$1/notify WATCHDOG_USEC=$((2 * tick_ms * 1000)) \
         "$build/sluice" serve --config "$1/sluice.yaml" >"$1/serve.log" 2>&1 &
@@ -124,7 +127,10 @@ watch_ticks() { # FOLDER
     "$build/storm" ticks "$1/notify" "$tick_ms" >"$1/ticks" &
     ticks=$!
     pids+=("$ticks")
-    until [ -S "$1/notify" ]; do sleep 0.05; done
+    until [ -S "$1/notify" ]; do
+        kill -0 "$ticks" || return 1
+        sleep 0.05
+    done
 }
 
 end_ticks() { # FOLDER: sets $worst_ms

@@ -83,6 +83,25 @@ static enum verdict read_machine(struct runner *runner, struct transfer *transfe
     return STEP_WAIT;
 }
 
+/* Neither that the machine is there nor that it is gone is known. */
+static enum verdict wait_for_list(struct runner *runner, struct transfer *transfer)
+{
+    const struct fleet_pool *pool = fleet_pool(runner->fleet, transfer->source);
+    const struct instance *seen = pool->is_known ? map_get(pool->instances, transfer->instance)
+                                                 : NULL;
+    const char *name = transfer->source->name;
+
+    fleet_refresh(runner->fleet, transfer->source);
+    if (pool->trouble.kind != ERROR_NONE)
+        transfer_wait_for(transfer, "pool %s to be listed: %s", name, pool->trouble.text);
+    else if (seen && seen->trouble.kind != ERROR_NONE)
+        transfer_wait_for(transfer, "machine %s to answer: %s", transfer->instance,
+                          seen->trouble.text);
+    else
+        transfer_wait_for(transfer, "pool %s to be listed", name);
+    return STEP_WAIT;
+}
+
 enum verdict step_release(struct runner *runner, struct transfer *transfer)
 {
     const struct effect *effect = effect_find(transfer, &effect_remove, transfer->instance);
@@ -105,9 +124,7 @@ enum verdict step_release(struct runner *runner, struct transfer *transfer)
                           transfer->node);
         return STEP_WAIT;
     case PRESENCE_UNKNOWN:
-        fleet_refresh(runner->fleet, transfer->source);
-        transfer_wait_for(transfer, "pool %s to be listed", transfer->source->name);
-        return STEP_WAIT;
+        return wait_for_list(runner, transfer);
     case PRESENCE_YES:
         break;
     }

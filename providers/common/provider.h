@@ -58,8 +58,8 @@ struct instance {
     int64_t seen_ms; /* loop time: the state is not older than this.  Set by a kind that reads each
                         machine by itself; 0: not older than the request of the list. */
     struct wall_time ends; /* from when the cloud ends it; 0: never, or the list does not say */
-    struct error trouble;  /* why the last attempt to create it failed; ERROR_NONE: it did not.
-                              The cloud may still be trying. */
+    struct error trouble;  /* why the last attempt to create it failed, or to read it by itself;
+                              ERROR_NONE: it did not.  The cloud may still be trying. */
     bool is_unfinished;    /* its create() takes more exchanges, and waits for the next one */
     bool is_exposed;       /* it runs, and the cloud may end it to make the pool smaller:
                               protect() ends that.  Only of kinds that have protect(). */

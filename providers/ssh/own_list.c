@@ -101,11 +101,12 @@ bool own_instance(const struct own *own, const struct own_pool *pool,
     text_copy(instance->request_key, sizeof instance->request_key, machine->report.key);
     if (!read_state(pool, machine, instance))
         return false;
+    if (machine->silent_ms > 0)
+        instance->trouble = machine->trouble;
     /* Its fence answers for it: it can be removed, though nothing is known of it. */
     if (instance->state != INSTANCE_PARKED && own_may_fence(own, machine)) {
         instance->state = INSTANCE_OTHER;
         instance->seen_ms = loop_now(own->world->loop);
-        instance->trouble = machine->trouble;
     }
     return true;
 }

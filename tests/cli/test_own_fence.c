@@ -164,13 +164,14 @@ static void scene_close(struct scene *scene)
 }
 
 /* A node's machine dies just before it would leave. */
-static void let_one_die(struct scene *scene)
+static const struct transfer *let_one_die(struct scene *scene)
 {
     owned(json) json_t *answer = reclaim(scene->rehearsal, 1);
     const struct transfer *transfer = run_to(scene->rehearsal, STEP_RELEASE);
 
     assert_non_null(transfer);
     text_copy(scene->dead, sizeof scene->dead, transfer->instance);
+    return transfer;
 }
 
 static void a_dead_machine_is_switched_off_once_and_its_node_moves_on(void **state)
@@ -198,9 +199,14 @@ static void without_a_fence_it_waits_for_a_person(void **state)
 
     (void)state;
     scene_open(&scene, folder, false);
-    let_one_die(&scene);
+    const struct transfer *transfer = let_one_die(&scene);
+
     rehearsal_run(scene.rehearsal, HOUR_MS);
     assert_int_equal(transfers_of(scene.rehearsal, false), 1);
+    owned(chars) char *told = text_format("machine %s to answer: no answer of %s", scene.dead,
+                                          scene.dead);
+
+    assert_string_equal(transfer->waiting, told);
     scene.dead[0] = '\0'; /* a person switched it on again */
     for (int64_t ms = 0; ms < HOUR_MS && transfers_of(scene.rehearsal, false) > 0; ms += MINUTE_MS)
         rehearsal_run(scene.rehearsal, MINUTE_MS);

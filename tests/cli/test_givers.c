@@ -238,6 +238,31 @@ static void a_giver_that_has_nothing_left_is_named(void **state)
                                  "--reason TEXT` takes nodes of research-a instead"));
 }
 
+/* Nodes that are late are on their way all the same: nobody else is advised to give. */
+static void a_giver_whose_nodes_are_late_is_not_replaced(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = wide_settled(folder);
+    owned(json) json_t *answer = NULL;
+    owned(chars) char *text = mem_copy_chars("");
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        simulator_fault_next(rehearsal->simulator, "never_joins", NULL);
+    answer = reclaim_from(rehearsal, "research-b", 2);
+    for (int i = 0; i < 120 && !strstr(text, "still lacks 2 nodes"); i++) {
+        owned(json) json_t *status = NULL;
+
+        rehearsal_run(rehearsal, MINUTE_MS);
+        status = service_status(rehearsal->service);
+        mem_free(text);
+        text = json_dumps(status, 0);
+    }
+    assert_non_null(strstr(text, "still lacks 2 nodes"));
+    assert_non_null(strstr(text, " waits longest, in step join: "));
+    assert_null(strstr(text, "--from "));
+}
+
 /* Other givers of the reservation are no way out of a zone without machines; another one is. */
 static void a_zone_without_machines_has_another_as_its_way_out(void **state)
 {
@@ -297,6 +322,7 @@ int main(void)
         cmocka_unit_test(a_stuck_reclaim_takes_nothing_from_the_next_ones_giver),
         cmocka_unit_test(who_gives_is_what_is_approved),
         cmocka_unit_test(a_giver_that_has_nothing_left_is_named),
+        cmocka_unit_test(a_giver_whose_nodes_are_late_is_not_replaced),
         cmocka_unit_test(a_zone_without_machines_has_another_as_its_way_out),
         cmocka_unit_test(a_reload_keeps_the_cluster_that_gives),
     };

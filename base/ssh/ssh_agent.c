@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/world/ssh.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -82,6 +83,7 @@ struct ssh_agent *ssh_agent_open(const char *path, struct error *err)
     if (fd < 0 || !text_copy(address.sun_path, sizeof address.sun_path, path) ||
         connect(fd, (const struct sockaddr *)&address, sizeof address) < 0) {
         error_errno(err, ERROR_TRANSIENT, "SSH agent %s", path);
+        error_because(err, &ssh_way);
         if (fd >= 0)
             close(fd);
         return NULL;
@@ -120,6 +122,7 @@ static enum ssh_pace fail(struct ssh_agent *agent, const char *what, struct erro
 {
     agent->is_asked = false;
     error_set(err, ERROR_TRANSIENT, "SSH agent: %s", what);
+    error_because(err, &ssh_way);
     return SSH_FAILED;
 }
 

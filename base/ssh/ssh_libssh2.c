@@ -66,6 +66,8 @@ struct command {
     struct ssh_hop *hop;
 };
 
+const struct error_cause ssh_way = { "the way to the machine" };
+
 static struct client *client_of(const struct command *command)
 {
     return (struct client *)command->exec.ssh;
@@ -129,6 +131,7 @@ static void on_start_waiting(void *context)
         TAILQ_INSERT_TAIL(&client->running, command, links);
         command->is_running = true;
         take_place(command, 1);
+        timer_set(command->deadline, command->timeout_ms);
         timer_set(command->turn, 0);
     }
 }
@@ -175,11 +178,14 @@ static void command_free(struct command *command)
 }
 
 /* err NULL: the command has ended there. */
-static void finish(struct command *command, const struct error *err)
+static void finish(struct command *command, struct error *err)
 {
     struct ssh_answer answer;
 
     disconnect(command);
+    if (err && err->kind == ERROR_TRANSIENT &&
+        command->step < (command->host->jump ? LOG_IN : CONNECT))
+        error_because(err, &ssh_way);
     if (!err)
         answer = ssh_talk_answer(command->talk);
     command->done(command->context, err ? NULL : &answer, err);
@@ -266,6 +272,17 @@ static bool begin_connection(struct command *command)
     return connect(command->fd, address->ai_addr, address->ai_addrlen) == 0 || errno == EINPROGRESS;
 }
 
+/* Other codes are of this machine or its network. */
+static bool is_of_the_other_end(int code)
+{
+    static const int codes[] = { ECONNREFUSED, ECONNRESET, ETIMEDOUT, EHOSTUNREACH, EHOSTDOWN };
+
+    for (size_t i = 0; i < COUNT_OF(codes); i++)
+        if (codes[i] == code)
+            return true;
+    return false;
+}
+
 static enum ssh_pace connect_socket(struct command *command, struct error *err)
 {
     int code = 0;
@@ -289,6 +306,8 @@ static enum ssh_pace connect_socket(struct command *command, struct error *err)
     errno = code;
     error_errno(err, ERROR_TRANSIENT, "%s:%d: cannot connect", first_host(command)->address,
                 ssh_host_port(first_host(command)));
+    if (!is_of_the_other_end(code))
+        error_because(err, &ssh_way);
     return SSH_FAILED;
 }
 
@@ -324,9 +343,12 @@ static const struct {
     enum ssh_pace (*run)(struct command *command, struct error *err);
     const char *doing;
 } steps[STEP_COUNT] = {
-    [CHECK] = { check, "waited for a place" },   [RESOLVE] = { resolve, "asked for its address" },
-    [CONNECT] = { connect_socket, "connected" }, [JUMP] = { jump, "logged in to the jump host" },
-    [LOG_IN] = { log_in, "logged in" },          [TALK] = { talk, "ran the command" },
+    [CHECK] = { check, "began" },
+    [RESOLVE] = { resolve, "asked for its address" },
+    [CONNECT] = { connect_socket, "connected" },
+    [JUMP] = { jump, "logged in to the jump host" },
+    [LOG_IN] = { log_in, "logged in" },
+    [TALK] = { talk, "ran the command" },
 };
 
 static void on_event(evutil_socket_t fd, short what, void *context);
@@ -414,7 +436,6 @@ static struct ssh_exec *client_run(struct ssh *ssh, const struct ssh_host *host,
     command->fd = -1;
     command->deadline = timer_new(client->loop, on_deadline, command);
     command->turn = timer_new(client->loop, on_turn, command);
-    timer_set(command->deadline, request->timeout_ms);
     TAILQ_INSERT_TAIL(&client->waiting, command, links);
     timer_set_sooner(client->start_waiting, 0);
     return &command->exec;

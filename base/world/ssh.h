@@ -13,10 +13,11 @@
  *  - If no answer comes, the kind of the error says what may have happened:
  *    ERROR_DENIED: the host's key is another one, the user's key was refused, or the machine runs
  *    no commands for this user; a person must act.  ERROR_INVALID: the settings of the host.
- *    ERROR_TRANSIENT: no connection; the command was not sent.  ERROR_UNKNOWN_OUTCOME: the command
- *    was sent, and its end was not seen, or it printed too much.
+ *    ERROR_TRANSIENT: no connection; the command was not sent.  With the cause ssh_way the machine
+ *    itself was not tried, or was heard.  ERROR_UNKNOWN_OUTCOME: the command was sent, and its end
+ *    was not seen, or it printed too much.
  *  - Commands beyond the bounds (SSH_SESSIONS in all, SSH_SESSIONS_PER_HOST for each machine and
- *    each jump host) wait in the order of ssh_run().
+ *    each jump host) wait in the order of ssh_run(); their time begins with their place.
  */
 #pragma once
 
@@ -35,6 +36,9 @@ enum {
     SSH_ERRORS_LIMIT = 4096, /* bytes of standard error that an answer keeps: the last ones */
 };
 
+/* What leads to the machine failed: its name, our own network, the jump host, the agent. */
+extern const struct error_cause ssh_way;
+
 /* A machine, and how to get in.  Borrowed until `done`, with all that it points to. */
 struct ssh_host {
     const char *address; /* host name or address */
@@ -50,7 +54,7 @@ struct ssh_request {
     const char *command; /* one line for the shell there; the process table shows it: no secret */
     const char *input;   /* standard input; it may hold secrets, and is wiped; NULL: none */
     size_t input_length; /* at most SSH_INPUT_LIMIT */
-    int64_t timeout_ms;  /* of everything, from ssh_run() on */
+    int64_t timeout_ms;  /* of everything, from when it has its place */
     size_t output_limit; /* bytes; more is ERROR_UNKNOWN_OUTCOME */
 };
 

@@ -266,31 +266,32 @@ run_script() {
         SLUICE_ORDER=$m_key SLUICE_SERVER=$server SLUICE_CA_HASH=$ca_hash SLUICE_LABELS=$labels \
         "$script" "$1" "$node_name" 2>"$dir/script.errors")
     code=$?
-    if [ $code -ne 0 ]; then tail -c 300 "$dir/script.errors"; fi
+    if [ $code -ne 0 ]; then hide_secret <"$dir/script.errors" | tail -c 300; fi
     rm -f "$dir/script.errors" # it may have the token
     if [ $code -ne 0 ]; then return $code; fi
     case $(printf %s "$out" | tr -d '[:space:]') in
     '{"done":true}' | '{"done":true,'*'}' | '{'*',"done":true}' | '{'*',"done":true,'*'}') return 0 ;;
     esac
     printf 'the script ended with 0, and printed no JSON object with "done": true: %s' \
-        "$(printf %s "$out" | tr -dc '[:print:]' | head -c 120)"
+        "$(printf %s "$out" | hide_secret | tr -dc '[:print:]' | head -c 120)"
     return 65
 }
 script_join_run() { run_script join; }
 script_leave_run() { run_script leave; }
 
-# What a program printed may have the token: by the shell alone, as no other program may get it.
+# What a program printed may have the token, or its secret half alone.  It is hidden before the text is
+# cut, and by the shell alone, as no other program may get it.
 hide_secret() {
+    half=${secret##*.}
     while IFS= read -r line || [ -n "$line" ]; do
-        while [ -n "$secret" ]; do
+        while [ -n "$half" ]; do
             case $line in
-            *"$secret"*) line="${line%%"$secret"*}(token)${line#*"$secret"}" ;;
+            *"$half"*) line="${line%%"$half"*}(token)${line#*"$half"}" ;;
             *) break ;;
             esac
         done
         printf '%s\n' "$line"
-    done <"$dir/step.log" >"$dir/step.log.new" && mv -f "$dir/step.log.new" "$dir/step.log" ||
-        : >"$dir/step.log" # on a full disk
+    done
 }
 
 # step FUNCTION DIR: a process of its own, so that `timeout` can end all that it has started.  `timeout`
@@ -313,7 +314,9 @@ run_step() {
     printf '%s\n' "$secret" | timeout -k 10 "$step_limit" /bin/sh "$dir/tool" sluice step \
         "${m_kind}_$1_$2" "$dir" >"$dir/step.log" 2>&1
     code=$?
-    hide_secret
+    # On a full disk there is no log.
+    hide_secret <"$dir/step.log" >"$dir/step.log.new" && mv -f "$dir/step.log.new" "$dir/step.log" ||
+        : >"$dir/step.log"
     why=''
     case $code in
     0) return 0 ;;

@@ -244,15 +244,24 @@ static void note_seen(struct own_machine *machine, const struct own_report *repo
     machine->report = *report;
     machine->is_seen = true;
     machine->is_off = false;
-    machine->silent_ms = 0;
+    machine->silent_ms = machine->mute_ms = 0;
     machine->seen_ms = asked_ms;
     machine->trouble = (struct error){ 0 };
 }
 
-static void note_silent(struct own_machine *machine, const struct own *own, const struct error *err)
+/* Another key, a refused log-in, and a script that fails are heard: the machine is on. */
+static void note_silent(struct own_machine *machine, const struct own *own, const struct error *err,
+                        bool is_heard)
 {
+    int64_t now_ms = loop_now(own->world->loop);
+
     if (machine->silent_ms == 0)
-        machine->silent_ms = loop_now(own->world->loop);
+        machine->silent_ms = now_ms;
+    if (is_heard || err->cause == &ssh_way ||
+        (err->kind != ERROR_TRANSIENT && err->kind != ERROR_UNKNOWN_OUTCOME))
+        machine->mute_ms = 0;
+    else if (machine->mute_ms == 0)
+        machine->mute_ms = now_ms;
     machine->trouble = *err;
 }
 
@@ -304,7 +313,7 @@ static void on_answer(void *context, const struct ssh_answer *answer, const stru
         return;
     }
     if (err || why.kind == ERROR_CORRUPT || why.kind == ERROR_UNKNOWN_OUTCOME)
-        note_silent(machine, ask->own, &why); /* it tells nothing about itself */
+        note_silent(machine, ask->own, &why, !err); /* it tells nothing about itself */
     error_context(&why, "machine %s", machine->name);
     tell(ask, &why);
 }

@@ -21,11 +21,8 @@ static bool is_of(const struct own_pool *pool, const char *group)
 
 bool own_may_fence(const struct own *own, const struct own_machine *machine)
 {
-    bool is_silent = machine->silent_ms > 0 && (machine->trouble.kind == ERROR_TRANSIENT ||
-                                                machine->trouble.kind == ERROR_UNKNOWN_OUTCOME);
-
-    return is_silent && machine->redfish &&
-           loop_now(own->world->loop) - machine->silent_ms >= own->account->fence_after_ms;
+    return machine->mute_ms > 0 && machine->redfish &&
+           loop_now(own->world->loop) - machine->mute_ms >= own->account->fence_after_ms;
 }
 
 bool own_is_free(const struct own_machine *machine)

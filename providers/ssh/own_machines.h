@@ -22,7 +22,9 @@ struct own_machine {
     bool is_seen;
     struct own_report report;
     int64_t seen_ms;      /* loop time */
-    int64_t silent_ms;    /* loop time since when it does not answer; 0: it does */
+    int64_t silent_ms;    /* loop time since when nothing is known of it; 0: it answers */
+    int64_t mute_ms;      /* loop time since when nothing was heard of it, though it was tried at
+                             each look; 0: its sshd answers, or it was not tried */
     bool is_off;          /* the fence said so, after the last answer */
     struct error trouble; /* why it does not answer */
 };

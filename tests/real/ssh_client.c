@@ -378,6 +378,40 @@ static void a_crowd_waits_for_its_turn(void **state)
     bench_close(&bench);
 }
 
+/* Machines that accept and say nothing have all places of the jump host.  The time of the one after
+   them begins with its place.  Only what leads to a machine is told as the way to it. */
+static void a_machine_after_silent_ones_is_asked_all_the_same(void **state)
+{
+    struct bench bench;
+    struct ssh_host good, hung, lost;
+    struct outcome outcomes[SSH_SESSIONS_PER_HOST + 1], other;
+    const struct ssh_request request = { .command = "echo yes", .timeout_ms = 2 * SECOND_MS };
+    int silent, port;
+
+    (void)state;
+    bench_open(&bench);
+    silent = listen_silently(&port);
+    good = hung = bench.host;
+    good.jump = hung.jump = &bench.host;
+    hung.port = port;
+    for (int i = 0; i < SSH_SESSIONS_PER_HOST; i++)
+        begin(&bench, &outcomes[i], &hung, request);
+    run(&bench, &outcomes[SSH_SESSIONS_PER_HOST], &good, request);
+    expect_output(&outcomes[SSH_SESSIONS_PER_HOST], "yes\n");
+    for (int i = 0; i < SSH_SESSIONS_PER_HOST; i++) {
+        assert_null(outcomes[i].err.cause);
+        expect_error(&outcomes[i], ERROR_TRANSIENT, "while it logged in");
+    }
+    lost = good;
+    lost.jump = &hung;
+    hung.jump = NULL;
+    run(&bench, &other, &lost, request);
+    assert_ptr_equal(other.err.cause, &ssh_way);
+    expect_error(&other, ERROR_TRANSIENT, "while it logged in to the jump host");
+    close(silent);
+    bench_close(&bench);
+}
+
 /* At each moment of a connection: nothing is told, nothing leaks, and the place is free again. */
 static void a_command_may_be_cancelled_at_any_moment(void **state)
 {
@@ -422,6 +456,7 @@ int main(void)
         cmocka_unit_test(keys_of_files_and_agents),
         cmocka_unit_test(a_command_that_was_not_sent_is_told_from_one_that_was),
         cmocka_unit_test(a_crowd_waits_for_its_turn),
+        cmocka_unit_test(a_machine_after_silent_ones_is_asked_all_the_same),
         cmocka_unit_test(a_command_may_be_cancelled_at_any_moment),
     };
 

@@ -638,6 +638,12 @@ static void a_script_that_prints_garbage_has_not_joined(void **state)
         expect_no_secret(&bench);
         leave(&bench, &bench.script);
     }
+    mem_free(test_folder_write(bench.folder, "state/boast", ""));
+    order.request_key = "00000bae";
+    assert_int_equal(carry_out(&bench, &bench.script, order), ERROR_INVALID);
+    assert_non_null(strstr(bench.err.text, "(token)000")); /* no half of it is left */
+    expect_no_secret(&bench);
+    leave(&bench, &bench.script);
     test_file_write(steps, "", 0);
     order.request_key = "00000baf";
     assert_int_equal(carry_out(&bench, &bench.script, order), ERROR_NONE);

@@ -7,6 +7,7 @@
 #
 # FOLDER/state/lose_shell: `kubeadm reset` kills the shell of its run, and alone goes on for 3 s.
 # FOLDER/state/hang and .../fail: `kubeadm join` does not end, or fails.  .../garbage: the script prints it.
+# FOLDER/state/boast: the script fails, and its last 300 bytes of errors begin within the token.
 # FOLDER/state/ends, which has the n-th call of `flock`: FOLDER/state/ended is the marker from then on, as if
 # the run ended at that moment.
 # FOLDER/state/fill, which names a folder: `kubeadm reset` fills the disk there.
@@ -132,6 +133,11 @@ END
 IFS= read -r token
 echo "using \$token" >&2
 echo "script \$1 \$SLUICE_GROUP" >>"$folder/steps"
+if [ -e $folder/state/boast ]; then
+    rm $folder/state/boast
+    printf '%s%0290d' "\$token" 0 >&2
+    exit 1
+fi
 [ ! -e $folder/state/garbage ] || { cat $folder/state/garbage; rm $folder/state/garbage; exit 0; }
 echo '{"done": true}'
 END

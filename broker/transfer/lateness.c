@@ -6,8 +6,11 @@
 #include "broker/transfer/lateness.h"
 
 #include "base/log.h"
+#include "broker/transfer/side.h"
+#include "broker/transfer/tenant.h"
 
 enum {
+    UNHEARD_MS = 2 * MINUTE_MS,        /* a watch tells something every minute, a poll too */
     BLIND_MS = 2 * MINUTE_MS,          /* a watch tells something every minute */
     UNDO_DEADLINE_MS = 15 * MINUTE_MS, /* of one step back, before a person is called */
 };
@@ -80,4 +83,65 @@ enum verdict lateness_verdict(struct runner *runner, struct transfer *transfer)
         return call_operator(transfer);
     }
     return STEP_WAIT;
+}
+
+/* ---- the drain's deadline ---- */
+
+struct wall_time lateness_drain_due(const struct runner *runner, const struct transfer *transfer)
+{
+    int64_t paused_ms = transfer->paused_ms > 0
+                            ? loop_now(runner->world->loop) - transfer->paused_ms
+                            : 0;
+
+    require(paused_ms >= 0);
+    return (struct wall_time){ transfer->drain_due.ms + paused_ms };
+}
+
+bool lateness_is_drain_over(const struct runner *runner, const struct transfer *transfer)
+{
+    return runner_now(runner).ms >= lateness_drain_due(runner, transfer).ms;
+}
+
+/* Since when nothing is heard of what runs there, in loop time; 0: it is heard. */
+static int64_t unheard_since(const struct runner *runner, const struct transfer *transfer,
+                             const struct snapshot *snapshot)
+{
+    if (snapshot->is_known && loop_now(runner->world->loop) - snapshot->pods_seen_ms < UNHEARD_MS)
+        return 0;
+    return snapshot->pods_seen_ms > transfer->step_began_ms ? snapshot->pods_seen_ms
+                                                            : transfer->step_began_ms;
+}
+
+/* Since when sluice cannot ask; 0: it can. */
+static int64_t paused_since(const struct runner *runner, const struct transfer *transfer)
+{
+    int64_t since_ms = unheard_since(runner, transfer, side_origin_snapshot(runner, transfer));
+    struct tenant tenant;
+
+    if (transfer->is_emergency)
+        return 0;
+    if (since_ms == 0 && tenant_find(runner, transfer, &tenant))
+        since_ms = unheard_since(runner, transfer, fleet_snapshot(runner->fleet, tenant.cluster));
+    if (since_ms == 0 && runner_freeze(runner, transfer))
+        since_ms = loop_now(runner->world->loop);
+    return since_ms;
+}
+
+int lateness_follow_drain(struct runner *runner, struct transfer *transfer)
+{
+    int64_t since_ms = paused_since(runner, transfer);
+    bool was_away = runner->turned_ms == 0 && transfer->step == STEP_DRAIN &&
+                    !transfer->is_emergency && lateness_is_drain_over(runner, transfer);
+    bool goes_on = since_ms == 0 && transfer->paused_ms > 0;
+    struct error err;
+
+    require(transfer->step >= STEP_DRAIN && transfer->step <= STEP_FORCE);
+    require(since_ms >= 0);
+    if (was_away)
+        transfer->drain_due.ms = runner_now(runner).ms + runner->config->drain.deadline_ms;
+    if (goes_on)
+        transfer->drain_due = lateness_drain_due(runner, transfer);
+    if (transfer->paused_ms == 0 || since_ms < transfer->paused_ms)
+        transfer->paused_ms = since_ms;
+    return was_away || goes_on ? runner_store(runner, transfer, "drain_goes_on", &err) : 0;
 }

@@ -238,7 +238,7 @@ static void a_giver_that_has_nothing_left_is_named(void **state)
                                  "--reason TEXT` takes nodes of research-a instead"));
 }
 
-/* Nodes that are late are on their way all the same: nobody else is advised to give. */
+/* Nodes that are late are on their way: no other cluster is advised to give. */
 static void a_giver_whose_nodes_are_late_is_not_replaced(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();

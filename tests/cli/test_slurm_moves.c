@@ -210,6 +210,82 @@ static void no_job_is_requeued_under_its_signal(void **state)
     }
 }
 
+/* When the first job was signalled and requeued, in loop time; 0: not yet. */
+struct asked {
+    int64_t signal_ms, requeue_ms;
+};
+
+static void note_asked(const struct rehearsal *rehearsal, struct asked *asked)
+{
+    const struct transfer *transfer = rehearsal->service->runner->transfers.items[0];
+    void *value;
+
+    for (size_t i = 0; map_next(transfer->effects, &i, NULL, &value);) {
+        const struct effect *effect = value;
+
+        if (effect->kind == &slurm_effect_signal && asked->signal_ms == 0)
+            asked->signal_ms = effect->answered_ms;
+        if (effect->kind == &slurm_effect_requeue && asked->requeue_ms == 0 &&
+            effect->sent_count > 0)
+            asked->requeue_ms = loop_now(rehearsal->loop);
+    }
+}
+
+enum disturbance { SLURM_AWAY, FROZEN, SLUICE_AWAY, DISTURBANCES };
+
+static void disturb(struct rehearsal *rehearsal, enum disturbance disturbance)
+{
+    struct error err = { 0 };
+
+    if (disturbance == SLURM_AWAY)
+        simulator_slurm_restart(rehearsal->simulator, "research-a", 4 * MINUTE_MS);
+    if (disturbance == FROZEN)
+        freeze_for(rehearsal, "prod-a", 4 * MINUTE_MS);
+    if (disturbance != SLUICE_AWAY)
+        return;
+    rehearsal_kill(rehearsal);
+    rehearsal_run(rehearsal, 4 * MINUTE_MS);
+    if (rehearsal_start(rehearsal, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* From three minutes before the drain's deadline to a minute after it nothing can be asked: the
+   deadline stands still, and no job goes before it had the time for its checkpoint. */
+static void a_job_has_time_for_its_checkpoint_whatever_happens(void **state)
+{
+    struct sweep_part part = sweep_part(COUNT_OF(kinds)); /* each disturbance */
+    int requeues[DISTURBANCES] = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        for (enum disturbance k = SLURM_AWAY; k < DISTURBANCES; k++) {
+            if (!sweep_plays(&part))
+                continue;
+
+            owned(test_folder) char *folder = test_folder_new();
+            owned(rehearsal) struct rehearsal *rehearsal = begin_with(
+                &kinds[i], folder, 5, "checkpoint_lead: 2m, checkpoint_signal: USR1, ", true);
+            struct asked asked = { 0 };
+
+            (void)run_to(rehearsal, STEP_DRAIN);
+            rehearsal_run(rehearsal, 2 * MINUTE_MS);
+            disturb(rehearsal, k);
+            for (int looks = 0; looks < 10000 && asked.requeue_ms == 0; looks++) {
+                rehearsal_run(rehearsal, asked.signal_ms == 0 ? SECOND_MS : 50);
+                note_asked(rehearsal, &asked);
+            }
+            requeues[k] += asked.requeue_ms > 0; /* else the job ended in this time */
+            if (asked.signal_ms == 0 ||
+                (asked.requeue_ms > 0 && asked.requeue_ms - asked.signal_ms < 2 * MINUTE_MS))
+                fail_msg("%s, disturbance %d: signal at %lld, requeue at %lld", kinds[i].name,
+                         (int)k, (long long)asked.signal_ms, (long long)asked.requeue_ms);
+            rehearsal_run(rehearsal, 30 * MINUTE_MS);
+            assert_int_equal(rehearsal_violations(rehearsal), 0);
+        }
+    for (enum disturbance k = SLURM_AWAY; k < DISTURBANCES; k++)
+        assert_true(requeues[k] > 0);
+}
+
 static void a_node_goes_to_kubernetes_and_back(void **state)
 {
     (void)state;
@@ -492,6 +568,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_of_slurm_conf_is_never_deleted),
         cmocka_unit_test(no_job_is_requeued_under_its_signal),
+        cmocka_unit_test(a_job_has_time_for_its_checkpoint_whatever_happens),
         cmocka_unit_test(a_persons_drain_keeps_its_reason),
         cmocka_unit_test(reserved_nodes_go_last),
         cmocka_unit_test(a_late_announcement_is_put_off),

@@ -259,7 +259,7 @@ static void a_node_goes_to_production_and_back_whatever_dies(void **state)
     }
 }
 
-/* Slurm falls silent when the drain begins: the pod stays, whatever deadline passes, and the
+/* Slurm falls silent when the drain begins: its deadline stands still, the pod stays, and the
    transfer says what it waits for.  It goes on when Slurm is back. */
 static void a_silent_slurm_keeps_the_pod(void **state)
 {
@@ -274,7 +274,7 @@ static void a_silent_slurm_keeps_the_pod(void **state)
     simulator_slurm_restart(rehearsal->simulator, "research-slurm", 40 * MINUTE_MS);
     rehearsal_run(rehearsal, 35 * MINUTE_MS);
     assert_int_equal(transfer->state, TRANSFER_LIVE);
-    assert_int_equal(transfer->step, STEP_FORCE);
+    assert_int_equal(transfer->step, STEP_DRAIN);
     assert_true(is_bound(rehearsal, node));
     if (!strstr(transfer->waiting, "cluster research-slurm to be read"))
         fail_msg("%s", transfer->waiting);

@@ -16,14 +16,13 @@
 #include "broker/sides/kube/slurmd.h"
 #include "broker/sides/kube/suspend.h"
 #include "broker/transfer/effect.h"
+#include "broker/transfer/lateness.h"
 #include "broker/transfer/runner.h"
 
 enum { FORCE_WAIT_MS = 30 * SECOND_MS, VOLUMES_MS = 3 * MINUTE_MS };
 /* Time before a pod's last moment: enough for a retry after THROTTLED, and for the suspension of
    its gang. */
 enum { MARK_AHEAD_MS = 20 * SECOND_MS, TELL_AHEAD_MS = 40 * SECOND_MS };
-/* A watch tells something every minute. */
-enum { UNHEARD_MS = 2 * MINUTE_MS };
 /* The time reserved for an eviction, for a pod whose grace is longer than the whole drain. */
 enum { ASK_FIRST_MS = MINUTE_MS };
 
@@ -38,57 +37,6 @@ struct rest {
     const struct pod *stuck; /* one whose grace is over */
     char why[512];           /* why a pod was not asked to leave yet; "" when all were asked */
 };
-
-static struct wall_time deadline(const struct runner *runner, const struct transfer *transfer)
-{
-    int64_t paused_ms = transfer->paused_ms > 0
-                            ? loop_now(runner->world->loop) - transfer->paused_ms
-                            : 0;
-
-    require(paused_ms >= 0);
-    return (struct wall_time){ transfer->drain_due.ms + paused_ms };
-}
-
-static bool is_past_deadline(const struct runner *runner, const struct transfer *transfer)
-{
-    return runner_now(runner).ms >= deadline(runner, transfer).ms;
-}
-
-/* Since when sluice cannot ask: a freeze, or a silent server; 0: it can.  A reclaim's deadline is
-   not moved. */
-static int64_t paused_since(const struct runner *runner, const struct transfer *transfer)
-{
-    const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
-    int64_t now = loop_now(runner->world->loop);
-
-    if (transfer->is_emergency)
-        return 0;
-    if (!snapshot->is_known || now - snapshot->pods_seen_ms >= UNHEARD_MS)
-        return snapshot->pods_seen_ms > transfer->step_began_ms ? snapshot->pods_seen_ms
-                                                                : transfer->step_began_ms;
-    return runner_freeze(runner, transfer) ? now : 0;
-}
-
-/* A pause moves the deadline of the drain, so that evictions get as much time as was announced.  If
-   the deadline passed while sluice was down, a full drain begins again. -1: it is not stored. */
-static int follow_clock(struct runner *runner, struct transfer *transfer)
-{
-    int64_t since_ms = paused_since(runner, transfer);
-    bool was_away = runner->turned_ms == 0 && transfer->step == STEP_DRAIN &&
-                    !transfer->is_emergency && is_past_deadline(runner, transfer);
-    bool goes_on = since_ms == 0 && transfer->paused_ms > 0;
-    struct error err;
-
-    require(transfer->step >= STEP_DRAIN && transfer->step <= STEP_FORCE);
-    require(since_ms >= 0);
-    if (was_away)
-        transfer->drain_due.ms = runner_now(runner).ms + runner->config->drain.deadline_ms;
-    if (goes_on)
-        transfer->drain_due = deadline(runner, transfer);
-    if (transfer->paused_ms == 0 || since_ms < transfer->paused_ms)
-        transfer->paused_ms = since_ms;
-    return was_away || goes_on ? runner_store(runner, transfer, "drain_goes_on", &err) : 0;
-}
 
 static bool wants_too_much(const struct runner *runner, const struct pod *pod)
 {
@@ -190,7 +138,7 @@ static bool is_latecomer(const struct runner *runner, const struct transfer *tra
 {
     const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
 
-    return snapshot_wall(snapshot, pod->created).ms > deadline(runner, transfer).ms;
+    return snapshot_wall(snapshot, pod->created).ms > lateness_drain_due(runner, transfer).ms;
 }
 
 /* Evicts the pod, or notes what that waits for. */
@@ -301,7 +249,7 @@ static void note_volumes(struct runner *runner, struct transfer *transfer, const
 static struct rest ask_pods_to_leave(struct runner *runner, struct transfer *transfer)
 {
     const struct snapshot *snapshot = side_origin_snapshot(runner, transfer);
-    int64_t left_ms = deadline(runner, transfer).ms - runner_now(runner).ms;
+    int64_t left_ms = lateness_drain_due(runner, transfer).ms - runner_now(runner).ms;
     struct rest rest = { 0 };
     size_t count;
     const struct pod *const *pods = snapshot_pods_on(snapshot, transfer->node, &count);
@@ -409,13 +357,14 @@ static bool is_detached(struct runner *runner, struct transfer *transfer)
 
 enum verdict kube_empty(struct runner *runner, struct transfer *transfer)
 {
-    enum verdict verdict = follow_clock(runner, transfer) < 0 ? STEP_WAIT
-                                                              : kube_keep_closed(runner, transfer);
+    enum verdict verdict = lateness_follow_drain(runner, transfer) < 0
+                               ? STEP_WAIT
+                               : kube_keep_closed(runner, transfer);
     struct rest rest;
 
     if (verdict != STEP_DONE)
         return verdict;
-    if (is_past_deadline(runner, transfer))
+    if (lateness_is_drain_over(runner, transfer))
         return STEP_DONE;
     verdict = slurmd_empty(runner, transfer);
     if (verdict == STEP_UNDO)
@@ -431,8 +380,9 @@ enum verdict kube_empty(struct runner *runner, struct transfer *transfer)
 
 enum verdict kube_force(struct runner *runner, struct transfer *transfer)
 {
-    enum verdict verdict = follow_clock(runner, transfer) < 0 ? STEP_WAIT
-                                                              : kube_keep_closed(runner, transfer);
+    enum verdict verdict = lateness_follow_drain(runner, transfer) < 0
+                               ? STEP_WAIT
+                               : kube_keep_closed(runner, transfer);
     struct rest rest;
 
     if (verdict != STEP_DONE)
@@ -455,7 +405,7 @@ enum verdict kube_force(struct runner *runner, struct transfer *transfer)
        them. */
     if (rest.refused == 0 && rest.granted == 0 &&
         loop_now(runner->world->loop) - transfer->step_began_ms >= FORCE_WAIT_MS &&
-        is_past_deadline(runner, transfer))
+        lateness_is_drain_over(runner, transfer))
         return STEP_DONE;
     return STEP_WAIT;
 }

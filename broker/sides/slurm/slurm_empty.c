@@ -2,13 +2,15 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The jobs of the node that leaves.  They end by themselves until the drain's deadline.  A job that
- * can make a checkpoint is asked for one shortly before; then each is requeued under its own ID.
+ * can make a checkpoint is asked for one shortly before; then each is requeued under its own ID,
+ * and none before it has had this time, however late it was asked.
  * A job that Slurm may not requeue is cancelled when no other is left.
  *
  * A job on several leaving nodes is asked by the first of their transfers only.
  */
 #include "broker/sides/slurm/slurm_effects.h"
 #include "broker/sides/slurm/slurm_side.h"
+#include "broker/transfer/lateness.h"
 #include "broker/transfer/pod_wishes.h"
 #include "broker/transfer/runner.h"
 #include "clusters/slurm_cluster.h"
@@ -84,6 +86,41 @@ static bool is_signalled_now(const struct runner *runner, const struct transfer 
                           slurm_origin_snapshot(runner, transfer)->pods_seen_ms);
 }
 
+static int64_t checkpoint_ms(const struct runner *runner, const struct transfer *transfer)
+{
+    return slurm_cluster_checkpoint_ms(
+        fleet_cluster(runner->fleet, slurm_place(runner, transfer).cluster));
+}
+
+/* When the jobs must go: at the drain's deadline; in a reclaim as soon as checkpoints are made. */
+static int64_t requeue_ms(const struct runner *runner, const struct transfer *transfer)
+{
+    int64_t soon_ms = transfer->step_began.ms + checkpoint_ms(runner, transfer);
+    int64_t due_ms = lateness_drain_due(runner, transfer).ms;
+
+    return transfer->is_emergency && soon_ms < due_ms ? soon_ms : due_ms;
+}
+
+/* Whether the job is to be asked for a checkpoint yet, or has time for it left.  A signal that
+   cannot be sent for as long keeps nothing. */
+static bool has_checkpoint_ahead(struct runner *runner, struct transfer *transfer,
+                                 const struct pod *job)
+{
+    const struct effect *signal = effect_find(transfer, &slurm_effect_signal, slurm_job_key(job));
+    int64_t time_ms = checkpoint_ms(runner, transfer);
+    int64_t left_ms = requeue_ms(runner, transfer) + time_ms - runner_now(runner).ms;
+
+    if (!pod_annotation(job, SLURM_NOTE_SIGNAL))
+        return false;
+    if (effect_may_have_happened(signal)) /* answered_ms is 0: by the process before this one */
+        left_ms = signal->answered_ms == 0
+                      ? 0
+                      : signal->answered_ms + time_ms - loop_now(runner->world->loop);
+    if (left_ms > 0)
+        runner_wake_after(runner, left_ms);
+    return left_ms > 0;
+}
+
 /* What is asked of the jobs now. */
 enum request { ASK_CHECKPOINT = 1, ASK_REQUEUE = 2, ASK_CANCEL = 4 };
 
@@ -95,6 +132,8 @@ static void ask_one(struct runner *runner, struct transfer *transfer, const stru
     if (is_leaving(job) || is_asked_by_another(runner, transfer, slurm_job_key(job)) ||
         is_signalled_now(runner, transfer, job))
         return;
+    if (requests & ASK_REQUEUE && has_checkpoint_ahead(runner, transfer, job))
+        requests = ASK_CHECKPOINT;
     if (wishes_to_leave(job))
         requests |= ASK_REQUEUE;
     if (is_kept && requests & ASK_REQUEUE && slurm_is_told(job, transfer))
@@ -147,34 +186,29 @@ static enum verdict let_leave(struct runner *runner, struct transfer *transfer, 
     return STEP_WAIT;
 }
 
-/* When the jobs must go: at the drain's deadline; in a reclaim as soon as checkpoints are made. */
-static int64_t requeue_ms(const struct transfer *transfer, int64_t checkpoint_ms)
-{
-    int64_t soon_ms = transfer->step_began.ms + checkpoint_ms;
-
-    return transfer->is_emergency && soon_ms < transfer->drain_due.ms ? soon_ms
-                                                                      : transfer->drain_due.ms;
-}
-
 enum verdict slurm_empty(struct runner *runner, struct transfer *transfer)
 {
-    const struct cluster *cluster = fleet_cluster(runner->fleet,
-                                                  slurm_place(runner, transfer).cluster);
-    int64_t checkpoint_ms = slurm_cluster_checkpoint_ms(cluster);
-    int64_t due_ms = requeue_ms(transfer, checkpoint_ms);
+    enum verdict verdict = lateness_follow_drain(runner, transfer) < 0 ? STEP_WAIT : STEP_DONE;
     int64_t now_ms = runner_now(runner).ms;
-    enum verdict verdict = let_leave(runner, transfer,
-                                     now_ms >= due_ms - checkpoint_ms ? ASK_CHECKPOINT : 0);
+    int64_t due_ms = requeue_ms(runner, transfer);
+    int64_t ask_ms = due_ms - checkpoint_ms(runner, transfer);
 
+    if (verdict == STEP_DONE)
+        verdict = let_leave(runner, transfer, now_ms >= ask_ms ? ASK_CHECKPOINT : 0);
     if (verdict != STEP_WAIT)
         return verdict;
-    runner_wake_after(runner, now_ms < due_ms - checkpoint_ms ? due_ms - checkpoint_ms - now_ms
-                              : now_ms < due_ms               ? due_ms - now_ms
-                                                              : 0);
+    runner_wake_after(runner, now_ms < ask_ms   ? ask_ms - now_ms
+                              : now_ms < due_ms ? due_ms - now_ms
+                                                : 0);
     return now_ms >= due_ms ? STEP_DONE : STEP_WAIT;
 }
 
 enum verdict slurm_force(struct runner *runner, struct transfer *transfer)
 {
-    return let_leave(runner, transfer, ASK_REQUEUE | ASK_CANCEL);
+    if (lateness_follow_drain(runner, transfer) < 0)
+        return STEP_WAIT;
+    return let_leave(runner, transfer,
+                     transfer->is_emergency || lateness_is_drain_over(runner, transfer)
+                         ? ASK_REQUEUE | ASK_CANCEL
+                         : 0);
 }

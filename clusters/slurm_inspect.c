@@ -124,6 +124,7 @@ static void say_config(const struct slurm_inspection *inspection, const char *te
     owned(chars) char *private = config_value(text, "PrivateData");
     owned(chars) char *requeue = config_value(text, "JobRequeue");
     owned(chars) char *info = config_value(text, "AuthInfo");
+    owned(chars) char *returns = config_value(text, "ReturnToService");
 
     if (private && (strstr(private, "jobs") || strstr(private, "nodes")))
         say_remedy(inspection, FINDING_DOUBTFUL, "PrivateData",
@@ -134,6 +135,11 @@ static void say_config(const struct slurm_inspection *inspection, const char *te
                    "jobs are not requeued unless they ask for it (JobRequeue=0): a move cancels "
                    "them",
                    "set JobRequeue=1, or submit with --requeue");
+    if (returns && !text_equal(returns, "2"))
+        say_remedy(inspection, FINDING_DOUBTFUL, "ReturnToService",
+                   "a node that was DOWN does not serve again when its machine is back "
+                   "(ReturnToService is not 2): sluice resumes only the nodes that it parked",
+                   "set ReturnToService=2 in slurm.conf, or resume other nodes yourself");
     if (!info || !strstr(info, "cred_expire="))
         say_remedy(inspection, FINDING_DOUBTFUL, "AuthInfo",
                    "a requeued job waits two minutes before it can start (the lifetime of its "

@@ -149,16 +149,33 @@ static void add_partition(struct build *build, const json_t *item)
 
 /* ---- nodes ---- */
 
+/* Parked by sluice.  A reason may outlive its drain. */
+static bool is_parked(const struct slurm_node *node)
+{
+    return node->states & SLURM_NODE_DRAIN && text_starts_with(node->reason, SLURM_REASON_PARKED);
+}
+
+/* When slurmd registers, slurmctld ends NOT_RESPONDING, but DOWN only as ReturnToService says.  A
+   slurmctld that was started again remembers DOWN alone: then slurmd has no start. */
+static bool is_away(const struct slurm_node *node)
+{
+    return node->states & (SLURM_NODE_SILENT | SLURM_NODE_OFF) ||
+           (node->states & SLURM_NODE_DOWN && node->slurmd_start_s == 0);
+}
+
 /* A record without a machine: it is none of the cluster's nodes now. */
 static bool is_vacant(const struct slurm_node *node)
 {
-    bool is_away = node->states & (SLURM_NODE_SILENT | SLURM_NODE_DOWN | SLURM_NODE_OFF);
-    bool is_parked = node->states & SLURM_NODE_DRAIN && /* a reason may outlive its drain */
-                     text_starts_with(node->reason, SLURM_REASON_PARKED);
-
     return node->states & SLURM_NODE_FUTURE ||
            (node->states & SLURM_NODE_OFF && !(node->states & SLURM_NODE_BUSY)) ||
-           (is_away && is_parked);
+           (is_away(node) && is_parked(node));
+}
+
+/* Nothing but DOWN keeps it from being ready, and the resume ends that. */
+static bool is_held_down(const struct slurm_node *node)
+{
+    return is_parked(node) && node->states & SLURM_NODE_DOWN &&
+           !(node->states & (SLURM_NODE_CHANGING | SLURM_NODE_INVALID));
 }
 
 static json_t *labels_of(const struct slurm_node *node)
@@ -189,7 +206,7 @@ static json_t *notes_of(const struct build *build, const struct slurm_node *node
 {
     json_t *notes = json_object();
     const struct reserved *reserved = map_get(build->reserved, node->name);
-    bool is_parked = text_starts_with(node->reason, SLURM_REASON_PARKED);
+    bool has_parked = text_starts_with(node->reason, SLURM_REASON_PARKED);
     owned(chars) char *leaving = transfer_of(node->reason, SLURM_REASON_LEAVING);
     bool is_drained = node->states & SLURM_NODE_DRAIN;
     char start[WALL_TEXT_SIZE];
@@ -199,14 +216,16 @@ static json_t *notes_of(const struct build *build, const struct slurm_node *node
     json_put(notes, SLURM_NOTE_COMMENT, json_text(node->comment));
     if (node->states & SLURM_NODE_DYNAMIC)
         json_put(notes, SLURM_NOTE_DYNAMIC, json_text("true"));
+    if (is_held_down(node))
+        json_put(notes, SLURM_NOTE_HELD_DOWN, json_text("true"));
     if (is_drained)
         json_put(notes, SLURM_NOTE_DRAIN,
-                 json_text(is_parked || leaving[0] != '\0' ? "ours" : "other"));
-    if (is_drained && !is_parked && leaving[0] != '\0')
+                 json_text(has_parked || leaving[0] != '\0' ? "ours" : "other"));
+    if (is_drained && !has_parked && leaving[0] != '\0')
         json_put(notes, SLUICE_NOTE_TRANSFER, json_text(leaving));
     if (reserved)
         json_put(notes, SLURM_NOTE_RESERVATION, json_text(reserved->name));
-    if (reserved && !(is_drained && is_parked)) {
+    if (reserved && !is_parked(node)) {
         owned(chars) char *transfer = transfer_of(reserved->name, SLURM_RESERVATION_START);
 
         json_put(notes, SLUICE_NOTE_TRANSFER, json_text(transfer));

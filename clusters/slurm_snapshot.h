@@ -9,7 +9,7 @@
  *   - a drain with the reason "sluice-leaving TRANSFER ...": the taint SLUICE_TAINT_LEAVING;
  *   - a drain with the reason "sluice-parked ...": its machine left, and it keeps its place in
  *     Slurm's configuration.  While it does not respond it is no node; once it does, it has the
- *     taint SLUICE_TAINT_STARTING.
+ *     taint SLUICE_TAINT_STARTING, also if Slurm keeps it DOWN (ReturnToService).
  */
 #pragma once
 
@@ -29,6 +29,7 @@
 #define SLURM_NOTE_RESERVATION "slurm/reservation" /* of sluice */
 #define SLURM_NOTE_DYNAMIC "slurm/dynamic"         /* "true": its record may be deleted */
 #define SLURM_NOTE_DRAIN "slurm/drain"             /* "ours" or "other" */
+#define SLURM_NOTE_HELD_DOWN "slurm/held-down"     /* "true": parked, responds, and is DOWN */
 
 /* Annotations of a job's part. */
 #define SLURM_NOTE_JOB "slurm/job"                     /* what commands call it: "12", "12_3" */

@@ -181,11 +181,45 @@ static void vacant_nodes(void **state)
 
     (void)state;
     assert_int_equal(map_count(snapshot.nodes), 2);
+    assert_null(node_annotation(back, SLURM_NOTE_HELD_DOWN));
     assert_true(node_has_taint(back, SLUICE_TAINT_STARTING));
     assert_null(node_annotation(back, SLUICE_NOTE_TRANSFER));
     assert_string_equal(node_annotation(back, SLURM_NOTE_RESERVATION), "sluice_t-1");
     assert_true(((const struct node *)map_get(snapshot.nodes, "stale"))->is_silent);
     snapshot_clear(&snapshot);
+}
+
+#define STARTED ",\"slurmd_start_time\":1795647321"
+
+/* Its machine came back, and Slurm keeps it DOWN: it has arrived.  A slurmctld that was started
+   again remembers DOWN, but neither that slurmd is silent nor when it began. */
+static void parked_nodes_that_are_down(void **state)
+{
+    static const struct {
+        const char *node;
+        bool is_there, is_held_down;
+    } rows[] = {
+        { NODE("n1", "\"DOWN\",\"DRAIN\",\"NOT_RESPONDING\"", PARKED STARTED), false, false },
+        { NODE("n1", "\"DOWN\",\"DRAIN\"", PARKED), false, false },
+        { NODE("n1", "\"DOWN\",\"DRAIN\",\"MAINTENANCE\"", PARKED STARTED), true, true },
+        { "{\"name\":\"n1\",\"state\":\"down\",\"state_flags\":[\"DRAIN\"]" PARKED STARTED "}",
+          true, true },
+        { NODE("n1", "\"DOWN\",\"DRAIN\",\"INVALID_REG\"", PARKED STARTED), true, false },
+        { NODE("n1", "\"DOWN\",\"DRAIN\",\"POWERED_DOWN\"", PARKED STARTED), false, false },
+        { NODE("n1", "\"DOWN\",\"DRAIN\"", ",\"reason\":\"bad PSU (anna)\"" STARTED), true, false },
+        { NODE("n1", "\"IDLE\",\"DRAIN\"", PARKED STARTED), true, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct snapshot snapshot = filled_with(rows[i].node, "", "");
+        const struct node *node = map_get(snapshot.nodes, "n1");
+
+        if (!node != !rows[i].is_there ||
+            (node && !node_annotation(node, SLURM_NOTE_HELD_DOWN) != !rows[i].is_held_down))
+            fail_msg("%s", rows[i].node);
+        snapshot_clear(&snapshot);
+    }
 }
 
 /* A busy node without a job that is shown: the list of jobs may be incomplete. */
@@ -373,11 +407,17 @@ static void texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded),      cmocka_unit_test(vacant_nodes),
-        cmocka_unit_test(unshown_jobs),  cmocka_unit_test(others_marks),
-        cmocka_unit_test(others_claims), cmocka_unit_test(damaged_lists),
-        cmocka_unit_test(machines),      cmocka_unit_test(hosts),
-        cmocka_unit_test(gres),          cmocka_unit_test(texts),
+        cmocka_unit_test(recorded),
+        cmocka_unit_test(vacant_nodes),
+        cmocka_unit_test(parked_nodes_that_are_down),
+        cmocka_unit_test(unshown_jobs),
+        cmocka_unit_test(others_marks),
+        cmocka_unit_test(others_claims),
+        cmocka_unit_test(damaged_lists),
+        cmocka_unit_test(machines),
+        cmocka_unit_test(hosts),
+        cmocka_unit_test(gres),
+        cmocka_unit_test(texts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,9 @@
  * The node of a new machine in Slurm: registered, with its GPUs, and healthy as Slurm's own health
  * check sees it.  Then sluice's reservation and drain are lifted, if it has them from the time when
  * a machine of this name left.  Any other drain is a person's, or the health check's.
+ *
+ * Unless ReturnToService is 2, slurmctld keeps a node DOWN that was parked: it is resumed, too, and
+ * must then be ready like any other.
  */
 #include "base/text.h"
 #include "broker/sides/slurm/slurm_effects.h"
@@ -46,7 +49,7 @@ void slurm_lacks(const struct runner *runner, const struct transfer *transfer, s
             node->name);
         return;
     }
-    if (!node->is_ready)
+    if (!node->is_ready && !node_annotation(node, SLURM_NOTE_HELD_DOWN)) /* its resume ends DOWN */
         add(missing, "node %s to be ready: it is %s", node->name,
             node_annotation(node, SLURM_NOTE_STATE) ?: "?");
     if (gpus_of_node(snapshot, node) != wanted)

@@ -52,6 +52,7 @@ struct scenario_cluster {
     int slurm;                        /* its release of Slurm, 2205 or 2411; 0: Kubernetes */
     bool has_fixed_nodes;             /* Slurm's configuration names its nodes: none is dynamic */
     int64_t scancel_ms;               /* how long scancel takes; 0: as other commands */
+    int return_to_service;            /* ReturnToService of slurm.conf */
     const struct yaml_node *settings; /* of sluice.yaml */
 };
 

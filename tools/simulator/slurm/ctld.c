@@ -59,6 +59,36 @@ void ctld_node_refresh_later(struct ctld_node *node)
 
 /* ---- slurmd ---- */
 
+static void explain(struct ctld_node *node, const char *reason)
+{
+    text_copy(node->reason, sizeof node->reason, reason);
+    text_copy(node->reason_user, sizeof node->reason_user, reason[0] ? "slurm" : "");
+    node->reason_ms = reason[0] ? sim_now(node->slurm->sim) : 0;
+}
+
+/* DOWN is lifted as ReturnToService says: 2 always, 1 if slurmctld itself set it and the machine
+   did not boot since.  Unless it is 2, a machine that booted without being asked is DOWN. */
+static void settle_base(struct ctld_node *node)
+{
+    int returns = node->slurm->cluster->plan->return_to_service;
+    bool has_booted = node->seen_ms > 0 && node->boot_ms > node->seen_ms;
+    bool is_its_own = text_equal(node->reason, "Not responding");
+
+    if (node->base == CTLD_UNKNOWN || node->base == CTLD_FUTURE ||
+        (node->base == CTLD_DOWN &&
+         (returns == 2 || (returns == 1 && is_its_own && !has_booted)))) {
+        node->base = CTLD_IDLE;
+        if (is_its_own)
+            explain(node, "");
+    } else if (has_booted && returns != 2) {
+        node->base = CTLD_DOWN;
+        if (node->reason[0] == '\0' || is_its_own)
+            explain(node, "Node unexpectedly rebooted");
+        ctld_jobs_fail(node);
+    }
+    node->seen_ms = sim_now(node->slurm->sim);
+}
+
 static void registers(struct simulator *sim, struct actor *actor, uint64_t stamp)
 {
     struct ctld_node *node = (struct ctld_node *)actor;
@@ -70,11 +100,7 @@ static void registers(struct simulator *sim, struct actor *actor, uint64_t stamp
         return;
     }
     node->flags &= ~(unsigned)(CTLD_NOT_RESPONDING | CTLD_POWERED_DOWN);
-    node->base = CTLD_IDLE; /* ReturnToService=2 */
-    if (text_equal(node->reason, "Not responding")) {
-        node->reason[0] = node->reason_user[0] = '\0';
-        node->reason_ms = 0;
-    }
+    settle_base(node);
     sim_trace(sim, "slurm node %s registers", node->name);
     ctld_schedule_soon(node->slurm);
 }
@@ -109,11 +135,8 @@ static void is_down(struct simulator *sim, struct actor *actor, uint64_t stamp)
         return;
     node->base = CTLD_DOWN;
     node->flags |= CTLD_NOT_RESPONDING;
-    if (node->reason[0] == '\0') {
-        text_copy(node->reason, sizeof node->reason, "Not responding");
-        text_copy(node->reason_user, sizeof node->reason_user, "slurm");
-        node->reason_ms = sim_now(sim);
-    }
+    if (node->reason[0] == '\0')
+        explain(node, "Not responding");
     sim_trace(sim, "slurm node %s down", node->name);
     ctld_jobs_fail(node);
 }
@@ -164,6 +187,7 @@ void sim_slurm_join(struct simulator *sim, struct machine *machine, bool is_new)
         note_machine(node);
     if (!is_new) {
         node->base = CTLD_IDLE;
+        node->seen_ms = node->boot_ms;
         node->has_gpus = true;
         node->gpus = machine->pool->reservation->plan->gpus_per_node;
         return;

@@ -70,6 +70,7 @@ struct ctld_node {
     char reason[CTLD_TEXT], reason_user[32], comment[CTLD_TEXT], extra[CTLD_TEXT];
     int64_t reason_ms; /* 0: none */
     int64_t boot_ms, slurmd_ms, busy_ms;
+    int64_t seen_ms;       /* when slurmd last registered; 0: never */
     uint64_t stamp, joins; /* the latter: of machines that came or went */
     /* What the referee remembers. */
     char kept[CTLD_TEXT]; /* the reason of a person; "": none */

@@ -102,7 +102,6 @@ void ctld_print_config(struct text *out, const struct ctld *slurm)
         { "MinJobAge", "300 sec" },
         { "PreemptMode", "REQUEUE" },
         { "PreemptType", "preempt/partition_prio" },
-        { "ReturnToService", "2" },
         { "SchedulerType", "sched/backfill" },
         { "SlurmdTimeout", "60 sec" },
         { "SuspendProgram", "(null)" },
@@ -113,6 +112,7 @@ void ctld_print_config(struct text *out, const struct ctld *slurm)
              slurm->cluster->plan->name);
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         text_add(out, "%-23s = %s\n", rows[i][0], rows[i][1]);
+    text_add(out, "%-23s = %d\n", "ReturnToService", slurm->cluster->plan->return_to_service);
     text_add(out, "%-23s = %s\n", "MaxNodeCount", is_fixed ? "0" : "512");
     text_add(out, "%-23s = %s\n\nSlurmctld(primary) at login is UP\n", "SLURM_VERSION",
              slurm->release >= 2411 ? "24.11.5" : "22.05.8");

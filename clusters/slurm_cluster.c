@@ -70,6 +70,21 @@ int64_t slurm_cluster_checkpoint_ms(const struct cluster *cluster)
     return seen(cluster)->own.checkpoint_ms;
 }
 
+bool slurm_cluster_has_reservation(const struct cluster *cluster, const char *name)
+{
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach(seen(cluster)->lists[SLURM_LIST_RESERVATIONS], i, item) {
+        struct slurm_reservation one;
+        struct error err;
+
+        if (slurm_read_reservation(item, &one, &err) == 0 && text_equal(one.name, name))
+            return true;
+    }
+    return false;
+}
+
 /* ---- a round ---- */
 
 static void ask_next(struct slurm_cluster *slurm, enum slurm_action action);

@@ -18,5 +18,8 @@ struct slurm_client *slurm_cluster_client(struct cluster *cluster) __attribute__
    after since_ms (loop time). */
 void slurm_cluster_hurry(struct cluster *cluster, int64_t since_ms);
 
+/* Whether the last list of reservations that was read has one of this name, on whatever nodes. */
+bool slurm_cluster_has_reservation(const struct cluster *cluster, const char *name);
+
 /* How long before a job must go its checkpoint signal is sent, in ms. */
 int64_t slurm_cluster_checkpoint_ms(const struct cluster *cluster);

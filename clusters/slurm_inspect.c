@@ -119,6 +119,28 @@ static char *config_value(const char *text, const char *key)
     return NULL;
 }
 
+/* "(null)", as Slurm prints it, is none. */
+static bool is_set(const char *value)
+{
+    return value && value[0] != '\0' && !text_equal(value, "(null)");
+}
+
+static void say_power(const struct slurm_inspection *inspection, const char *text)
+{
+    owned(chars) char *program = config_value(text, "SuspendProgram");
+    owned(chars) char *after = config_value(text, "SuspendTime");
+    owned(chars) char *nodes = config_value(text, "SuspendExcNodes");
+    owned(chars) char *partitions = config_value(text, "SuspendExcParts");
+
+    if (!is_set(program) || !is_set(after) || text_equal(after, "INFINITE") ||
+        text_equal(after, "NONE") || is_set(nodes) || is_set(partitions))
+        return;
+    say_remedy(inspection, FINDING_DOUBTFUL, "SuspendTime",
+               "Slurm switches idle nodes off (power saving): a move of such a node is taken back, "
+               "and waits for the node if sluice has drained it",
+               "name sluice's nodes in SuspendExcNodes, or set SuspendTime=INFINITE");
+}
+
 static void say_config(const struct slurm_inspection *inspection, const char *text)
 {
     owned(chars) char *private = config_value(text, "PrivateData");
@@ -140,6 +162,7 @@ static void say_config(const struct slurm_inspection *inspection, const char *te
                    "a node that was DOWN does not serve again when its machine is back "
                    "(ReturnToService is not 2): sluice resumes only the nodes that it parked",
                    "set ReturnToService=2 in slurm.conf, or resume other nodes yourself");
+    say_power(inspection, text);
     if (!info || !strstr(info, "cred_expire="))
         say_remedy(inspection, FINDING_DOUBTFUL, "AuthInfo",
                    "a requeued job waits two minutes before it can start (the lifetime of its "

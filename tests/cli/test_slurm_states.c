@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What Slurm and people set on nodes by themselves: DOWN, and how it is lifted.
+ * What Slurm and people set on nodes by themselves: DOWN, FUTURE, powered down.
  */
 #include "broker/doctor/doctor.h"
 #include "tests/cli/slurm_world.h"
@@ -36,6 +36,72 @@ static void a_parked_node_comes_back(void **state)
         }
 }
 
+static void set_node(struct rehearsal *rehearsal, const char *node, const char *state)
+{
+    owned(chars) char *line = text_format("scontrol update NodeName=%s State=%s", node, state);
+
+    mem_free(run_command(rehearsal, line));
+}
+
+/* Neither its reservation nor its drain; 24.11 keeps a reason without a drain. */
+static void expect_no_trace(struct rehearsal *rehearsal, const char *node, const char *transfer)
+{
+    owned(chars) char *show = text_format("scontrol -o show node %s", node);
+    owned(chars) char *shown = run_command(rehearsal, show);
+    owned(chars) char *reservations = run_command(rehearsal, "scontrol -o show reservations");
+
+    if (strstr(reservations, transfer) || (strstr(shown, "DRAIN") && strstr(shown, transfer)))
+        fail_msg("%s%s", reservations, shown);
+}
+
+/* The node is hidden for minutes, before sluice has drained it or after. */
+static void hide(const struct kind *kind, enum transfer_step step, bool is_off)
+{
+    struct kind with_power = with(kind, ", power_saving: true");
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin(&with_power, folder, 5);
+    struct transfer *transfer = run_to(rehearsal, step);
+    bool is_drained = step > STEP_NOTICE;
+    char node[TRANSFER_NAME_SIZE];
+
+    assert_non_null(transfer);
+    rehearsal_run(rehearsal, 40 * SECOND_MS); /* the reservation and the drain are there */
+    assert_int_equal(transfer->step, step);
+    text_copy(node, sizeof node, transfer->node);
+    set_node(rehearsal, node, "POWER_DOWN_FORCE");
+    rehearsal_run(rehearsal, MINUTE_MS); /* its jobs have left */
+    if (!is_off)
+        set_node(rehearsal, node, "FUTURE");
+    rehearsal_run(rehearsal, 3 * MINUTE_MS);
+    assert_true(transfer->is_undoing || transfer->state == TRANSFER_UNDONE);
+
+    owned(chars) char *reservations = run_command(rehearsal, "scontrol -o show reservations");
+
+    if (strstr(reservations, transfer->id))
+        fail_msg("%s", reservations);
+    assert_int_equal(transfer->state, is_drained ? TRANSFER_LIVE : TRANSFER_UNDONE);
+    if (is_drained && !strstr(transfer->waiting, "to show in Slurm again"))
+        fail_msg("%s", transfer->waiting);
+    set_node(rehearsal, node, "POWER_UP");
+    rehearsal_run(rehearsal, 10 * SECOND_MS);
+    for (int minute = 0; minute < 60 && transfer->state == TRANSFER_LIVE; minute++)
+        rehearsal_run(rehearsal, MINUTE_MS);
+    assert_int_equal(transfer->state, TRANSFER_UNDONE);
+    expect_no_trace(rehearsal, node, transfer->id);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
+static void a_hidden_node_keeps_no_trace_of_a_move(void **state)
+{
+    static const enum transfer_step steps[] = { STEP_NOTICE, STEP_DRAIN };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        for (size_t k = 0; k < COUNT_OF(steps); k++)
+            for (int is_off = 0; is_off <= 1; is_off++)
+                hide(&kinds[i], steps[k], is_off);
+}
+
 static void add_row(void *context, const struct doctor_row *row)
 {
     if (text_equal(row->name, "research-a"))
@@ -57,15 +123,26 @@ static char *examine(struct rehearsal *rehearsal)
 
 static void the_doctor_names_settings_that_keep_nodes_away(void **state)
 {
+    static const struct {
+        const char *more, *subject;
+        bool is_named;
+    } rows[] = {
+        { ", return_to_service: 0", "ReturnToService: ", true },
+        { ", return_to_service: 1", "ReturnToService: ", true },
+        { ", return_to_service: 2", "ReturnToService: ", false },
+        { ", power_saving: true", "SuspendTime: ", true },
+        { ", power_saving: false", "SuspendTime: ", false },
+    };
+
     (void)state;
-    for (size_t k = 0; k < COUNT_OF(returns); k++) {
-        struct kind kind = with(&kinds[3], returns[k]);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct kind kind = with(&kinds[3], rows[i].more);
         owned(test_folder) char *folder = test_folder_new();
         owned(rehearsal) struct rehearsal *rehearsal = open_with(&kind, folder, 5, "", false);
         owned(chars) char *found = examine(rehearsal);
 
-        if (!strstr(found, "ReturnToService: ") != (k == 2))
-            fail_msg("%s: %s", returns[k], found);
+        if (!strstr(found, rows[i].subject) != !rows[i].is_named)
+            fail_msg("%s: %s", rows[i].more, found);
     }
 }
 
@@ -73,6 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_parked_node_comes_back),
+        cmocka_unit_test(a_hidden_node_keeps_no_trace_of_a_move),
         cmocka_unit_test(the_doctor_names_settings_that_keep_nodes_away),
     };
 

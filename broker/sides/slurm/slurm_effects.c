@@ -213,13 +213,15 @@ static void prepare_plain(struct effect *effect, const struct effect_target *tar
 }
 
 /* The reservation that the node shows: of a new node, that of the transfer by which it once left.
- */
+   A node that Slurm hides shows none: then the transfer's own. */
 static void prepare_unreserve(struct effect *effect, const struct effect_target *target,
                               struct intent *intent)
 {
-    const char *name = node_annotation(target->node, SLURM_NOTE_RESERVATION);
+    char own[SLURM_RESERVATION_SIZE];
+    const char *name = target->node->annotations
+                           ? node_annotation(target->node, SLURM_NOTE_RESERVATION)
+                           : slurm_reservation_name(effect->transfer, own);
 
-    (void)effect;
     require(name);
     prepare_node(target, intent);
     json_put(intent->patch, "reservation", json_text(name));

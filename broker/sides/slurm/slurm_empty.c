@@ -170,8 +170,8 @@ static enum verdict let_leave(struct runner *runner, struct transfer *transfer, 
 
     if (!slurm_is_read(runner, transfer, place.cluster, since_ms))
         return STEP_WAIT;
-    if (!node) /* Slurm lost it, and its jobs with it */
-        return STEP_DONE;
+    if (!node) /* of a pod: its tool has deleted it, and its jobs with it */
+        return slurm_is_lodged(runner, transfer) ? STEP_DONE : slurm_check(runner, transfer);
     verdict = slurm_keep_closed(runner, transfer, node);
     if (verdict != STEP_DONE)
         return verdict;

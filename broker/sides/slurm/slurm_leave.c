@@ -208,21 +208,60 @@ static bool is_in_doubt(const struct transfer *transfer, const struct snapshot *
     return effect_is_open(transfer, &slurm_effect_drain, key, snapshot->nodes_seen_ms);
 }
 
+/* One that the transfer asked for, and that no answer rules out. */
+static bool is_drained_unseen(const struct transfer *transfer, const char *uid)
+{
+    char key[AGAIN_SIZE];
+
+    text_print(key, sizeof key, "%s/again", uid);
+    return effect_may_have_happened(effect_find(transfer, &slurm_effect_drain, uid)) ||
+           effect_may_have_happened(effect_find(transfer, &slurm_effect_drain, key));
+}
+
+/* Slurm lists no node that is FUTURE, and 22.05 none that power saving has switched off.  The
+   reservation is in its own list.  A drain is not lifted unseen: it may be a person's by now. */
+static enum verdict undo_hidden(struct runner *runner, struct transfer *transfer, const char *uid)
+{
+    struct tenant place = slurm_place(runner, transfer);
+    const struct node hidden = { .name = place.node, .uid = uid };
+    char name[SLURM_RESERVATION_SIZE];
+
+    if (slurm_cluster_has_reservation(fleet_cluster(runner->fleet, place.cluster),
+                                      slurm_reservation_name(transfer, name))) {
+        transfer_wait_for(transfer, "reservation %s of node %s, which Slurm does not show, to go",
+                          name, place.node);
+        (void)slurm_ask_node(runner, transfer, &slurm_effect_unreserve, &hidden, uid);
+        return STEP_WAIT;
+    }
+    /* With its tool's pod, or with its machine, a node goes for good. */
+    if (slurm_is_lodged(runner, transfer) || !is_drained_unseen(transfer, uid) ||
+        fleet_instance(runner->fleet, transfer->source, transfer->instance, transfer->step_began_ms,
+                       NULL) == PRESENCE_NO)
+        return STEP_DONE;
+    transfer_wait_for(transfer,
+                      "node %s to show in Slurm again (it is off, FUTURE or deleted): sluice's "
+                      "drain is to be lifted",
+                      place.node);
+    return STEP_WAIT;
+}
+
 enum verdict slurm_undo(struct runner *runner, struct transfer *transfer)
 {
     const struct config_cluster *cluster = slurm_place(runner, transfer).cluster;
     const struct snapshot *snapshot = slurm_origin_snapshot(runner, transfer);
     const struct node *node = slurm_leaving_node(runner, transfer);
+    owned(chars) char *uid = text_format("%s/%s", cluster->name,
+                                         slurm_place(runner, transfer).node);
 
     if (!slurm_is_read(runner, transfer, cluster, transfer->step_began_ms))
         return STEP_WAIT;
-    if (!node)
-        return STEP_DONE;
-    if (is_in_doubt(transfer, snapshot, node->uid)) {
+    if (is_in_doubt(transfer, snapshot, uid)) {
         transfer_wait_for(transfer, "the outcome of an earlier change of the node");
         slurm_cluster_hurry(fleet_cluster(runner->fleet, cluster), loop_now(runner->world->loop));
         return STEP_WAIT;
     }
+    if (!node)
+        return undo_hidden(runner, transfer, uid);
     transfer_wait_for(transfer, "node %s to be as it was", node->name);
     if (slurm_is_drained_by(node, "ours") && side_is_marked(node, transfer)) {
         (void)slurm_ask_node(runner, transfer, &slurm_effect_undrain, node, node->uid);

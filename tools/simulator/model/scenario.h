@@ -53,6 +53,7 @@ struct scenario_cluster {
     bool has_fixed_nodes;             /* Slurm's configuration names its nodes: none is dynamic */
     int64_t scancel_ms;               /* how long scancel takes; 0: as other commands */
     int return_to_service;            /* ReturnToService of slurm.conf */
+    bool saves_power;                 /* Slurm has power saving: its nodes are of a cloud */
     const struct yaml_node *settings; /* of sluice.yaml */
 };
 

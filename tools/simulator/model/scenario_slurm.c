@@ -3,10 +3,12 @@
  *
  * The clusters of kind slurm:
  *     slurm: { research-a: { release: '22.05', nodes: fixed, scancel: 20s,
- *                            return_to_service: 0 } }
+ *                            return_to_service: 0,
+ *                            power_saving: true } }
  * release: '22.05' or '24.11' (the default).  nodes: `dynamic` (the default) or `fixed`, those of
  * slurm.conf, whose names stay when their machines go.  scancel: how long the command takes; as any
  * other if absent.  return_to_service: 0, 1 or 2 (the default), as ReturnToService in slurm.conf.
+ * power_saving: nodes are CLOUD, and can be powered down and up.
  */
 #include "base/text.h"
 #include "base/timestamp.h"
@@ -34,6 +36,7 @@ static int read_one(struct scenario_cluster *cluster, const struct yaml_node *ow
     const char *release = text_at(own, "release", releases[0].text);
     const char *nodes = text_at(own, "nodes", "dynamic");
     const char *returns = text_at(own, "return_to_service", "2");
+    const struct yaml_node *power = own ? yaml_get(own, "power_saving") : NULL;
     const struct yaml_node *scancel = own ? yaml_get(own, "scancel") : NULL;
 
     for (size_t i = 0; i < COUNT_OF(releases); i++)
@@ -46,6 +49,8 @@ static int read_one(struct scenario_cluster *cluster, const struct yaml_node *ow
         return yaml_error(err, own, "nodes: fixed or dynamic");
     if (strlen(returns) != 1 || !strchr("012", returns[0]))
         return yaml_error(err, own, "return_to_service: 0, 1 or 2");
+    if (power && yaml_bool(power, &cluster->saves_power, err) < 0)
+        return -1;
     cluster->return_to_service = returns[0] - '0';
     return scancel ? yaml_duration(scancel, 0, HOUR_MS, &cluster->scancel_ms, err) : 0;
 }

@@ -29,7 +29,7 @@ struct ctld_node *ctld_node_new(struct ctld *slurm, const char *name, unsigned f
 
     node->actor.free = free_actor;
     node->slurm = slurm;
-    node->flags = flags;
+    node->flags = flags | (slurm->cluster->plan->saves_power ? CTLD_CLOUD : 0);
     text_copy(node->name, sizeof node->name, name);
     map_set(slurm->nodes, node->name, node);
     return node;

@@ -82,7 +82,36 @@ static enum ctld_errno future(struct ctld_node *node)
     return CTLD_OK;
 }
 
-/* Power saving is not configured. */
+/* The machine stays: what Slurm's own program would stop is not played. */
+static enum ctld_errno power_down_force(struct ctld_node *node)
+{
+    if (!node->slurm->cluster->plan->saves_power)
+        return CTLD_ERROR_NODE_STATE;
+    ctld_jobs_fail(node);
+    node->flags |= CTLD_POWERED_DOWN;
+    node->flags &= ~(unsigned)CTLD_NOT_RESPONDING;
+    node->is_alive = false;
+    node->stamp++;
+    return CTLD_OK;
+}
+
+/* That Slurm waits for the jobs is not played. */
+static enum ctld_errno power_down(struct ctld_node *node)
+{
+    return node->jobs > 0 ? CTLD_ERROR_NODE_STATE : power_down_force(node);
+}
+
+static enum ctld_errno power_up(struct ctld_node *node)
+{
+    if (!node->slurm->cluster->plan->saves_power || !(node->flags & CTLD_POWERED_DOWN))
+        return CTLD_ERROR_NODE_STATE;
+    node->stamp++;
+    node->is_alive = node->machine != NULL;
+    node->boot_ms = node->slurmd_ms = node->seen_ms = sim_now(node->slurm->sim) + 1;
+    sim_slurm_registers_soon(node);
+    return CTLD_OK;
+}
+
 static enum ctld_errno refuse(struct ctld_node *node)
 {
     (void)node;
@@ -93,9 +122,15 @@ static const struct {
     const char *word;
     enum ctld_errno (*set)(struct ctld_node *node);
 } states[] = {
-    { "DRAIN", drain },     { "UNDRAIN", undrain },        { "RESUME", resume },
-    { "DOWN", down },       { "FUTURE", future },          { "POWER_DOWN", refuse },
-    { "POWER_UP", refuse }, { "POWER_DOWN_ASAP", refuse }, { "POWER_DOWN_FORCE", refuse },
+    { "DRAIN", drain },
+    { "UNDRAIN", undrain },
+    { "RESUME", resume },
+    { "DOWN", down },
+    { "FUTURE", future },
+    { "POWER_DOWN", power_down },
+    { "POWER_UP", power_up },
+    { "POWER_DOWN_ASAP", refuse },
+    { "POWER_DOWN_FORCE", power_down_force },
     { "IDLE", refuse },
 };
 

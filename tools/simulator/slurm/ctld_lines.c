@@ -104,14 +104,17 @@ void ctld_print_config(struct text *out, const struct ctld *slurm)
         { "PreemptType", "preempt/partition_prio" },
         { "SchedulerType", "sched/backfill" },
         { "SlurmdTimeout", "60 sec" },
-        { "SuspendProgram", "(null)" },
     };
     bool is_fixed = slurm->cluster->plan->has_fixed_nodes;
+    bool saves_power = slurm->cluster->plan->saves_power;
 
     text_add(out, "Configuration data as of now\n%-23s = %s\n", "ClusterName",
              slurm->cluster->plan->name);
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         text_add(out, "%-23s = %s\n", rows[i][0], rows[i][1]);
+    text_add(out, "%-23s = %s\n", "SuspendExcNodes", "(null)");
+    text_add(out, "%-23s = %s\n", "SuspendProgram", saves_power ? "/usr/sbin/suspend" : "(null)");
+    text_add(out, "%-23s = %s\n", "SuspendTime", saves_power ? "600 sec" : "INFINITE");
     text_add(out, "%-23s = %d\n", "ReturnToService", slurm->cluster->plan->return_to_service);
     text_add(out, "%-23s = %s\n", "MaxNodeCount", is_fixed ? "0" : "512");
     text_add(out, "%-23s = %s\n\nSlurmctld(primary) at login is UP\n", "SLURM_VERSION",

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "clusters/cluster_base.h"
 #include "clusters/slurm/slurm_errors.h"
+#include "clusters/slurm/slurm_machine.h"
 #include "clusters/slurm/slurm_read.h"
 #include "clusters/slurm_inspect.h"
 #include "clusters/slurm_snapshot.h"

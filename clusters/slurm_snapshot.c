@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "clusters/node_marks.h"
 #include "clusters/slurm/slurm_hosts.h"
+#include "clusters/slurm/slurm_machine.h"
 #include "clusters/slurm/slurm_read.h"
 
 #include <limits.h>
@@ -51,66 +52,6 @@ static void free_node(void *node)
 static void free_pod(void *pod)
 {
     pod_free(pod);
-}
-
-/* ---- the machine of a node ---- */
-
-static const char *blank_of(const struct slurm_node *node, const char *name, size_t length)
-{
-    const struct {
-        const char *name;
-        const char *value;
-    } rows[] = { { "name", node->name },         { "address", node->address },
-                 { "hostname", node->hostname }, { "instance_id", node->instance_id },
-                 { "extra", node->extra },       { "comment", node->comment } };
-
-    for (size_t i = 0; i < COUNT_OF(rows); i++)
-        if (strlen(rows[i].name) == length && memcmp(rows[i].name, name, length) == 0)
-            return rows[i].value ?: "";
-    return NULL;
-}
-
-int slurm_machine_check(const char *machine, struct error *err)
-{
-    const struct slurm_node none = { 0 };
-    int count = 0;
-
-    for (const char *at = machine; (at = strchr(at, '{')); at++) {
-        const char *end = strchr(at, '}');
-
-        if (!end || !blank_of(&none, at + 1, (size_t)(end - at - 1)))
-            return error_set(err, ERROR_INVALID,
-                             "expected {name}, {address}, {hostname}, {instance_id}, {extra} or "
-                             "{comment}, found \"%.40s\"",
-                             at);
-        count++;
-    }
-    return count > 0 ? 0
-                     : error_set(err, ERROR_INVALID,
-                                 "\"%.80s\" has no blank such as {name}: all nodes would have one "
-                                 "machine",
-                                 machine);
-}
-
-/* "" as long as a member that it needs is empty: nothing is guessed. */
-static char *machine_of(const struct slurm_node *node, const char *machine)
-{
-    owned(text) struct text *out = text_new(512);
-
-    for (const char *at = machine; *at; at++) {
-        const char *end = *at == '{' ? strchr(at, '}') : NULL;
-        const char *value = end ? blank_of(node, at + 1, (size_t)(end - at - 1)) : NULL;
-
-        if (!value) {
-            text_add(out, "%c", *at);
-            continue;
-        }
-        if (value[0] == '\0')
-            return mem_copy_chars("");
-        text_add(out, "%s", value);
-        at = end;
-    }
-    return text_take(steal(&out));
 }
 
 /* ---- reservations and partitions ---- */
@@ -178,6 +119,22 @@ static bool is_held_down(const struct slurm_node *node)
            !(node->states & (SLURM_NODE_CHANGING | SLURM_NODE_INVALID));
 }
 
+/* "down": somebody took it out of service and said why; "silent": perhaps.  24.11 keeps a reason on
+   a node that was resumed, and such a node is silent for seconds, or UNKNOWN after a restart of
+   slurmctld.  "Not responding" is slurmctld's own word for a machine that died.  NULL: neither. */
+static const char *out_of(const struct slurm_node *node)
+{
+    bool is_others = node->reason[0] != '\0' && !text_equal(node->reason, "Not responding") &&
+                     !text_starts_with(node->reason, SLURM_REASON_LEAVING) &&
+                     !text_starts_with(node->reason, SLURM_REASON_PARKED);
+
+    if (!is_others || node->states & (SLURM_NODE_DRAIN | SLURM_NODE_UNKNOWN))
+        return NULL;
+    return node->states & SLURM_NODE_DOWN     ? "down"
+           : node->states & SLURM_NODE_SILENT ? "silent"
+                                              : NULL;
+}
+
 static json_t *labels_of(const struct slurm_node *node)
 {
     json_t *labels = json_object();
@@ -216,6 +173,8 @@ static json_t *notes_of(const struct build *build, const struct slurm_node *node
     json_put(notes, SLURM_NOTE_COMMENT, json_text(node->comment));
     if (node->states & SLURM_NODE_DYNAMIC)
         json_put(notes, SLURM_NOTE_DYNAMIC, json_text("true"));
+    if (out_of(node))
+        json_put(notes, SLURM_NOTE_OUT, json_text(out_of(node)));
     if (is_held_down(node))
         json_put(notes, SLURM_NOTE_HELD_DOWN, json_text("true"));
     if (is_drained)
@@ -250,10 +209,10 @@ static json_t *taints_of(const struct slurm_node *node, const json_t *notes)
     return taints;
 }
 
-/* A maintenance reservation of another keeps jobs away as a drain does. */
+/* A maintenance reservation of another keeps jobs away as a drain does, and so does DOWN. */
 static bool is_closed(const struct build *build, const struct slurm_node *node)
 {
-    return node->states & SLURM_NODE_DRAIN ||
+    return node->states & SLURM_NODE_DRAIN || out_of(node) ||
            (node->states & SLURM_NODE_MAINT && !map_get(build->reserved, node->name));
 }
 
@@ -264,7 +223,7 @@ static void add_node(struct build *build, const struct slurm_node *from)
     owned(json) json_t *labels = labels_of(from);
     owned(json) json_t *notes = notes_of(build, from);
     owned(chars) char *uid = text_format("%s/%s", build->view->cluster, from->name);
-    owned(chars) char *machine = machine_of(from, build->view->machine ?: "");
+    owned(chars) char *machine = slurm_machine_of(from, build->view->machine ?: "");
     const struct reserved *claimed = map_get(build->claimed, from->name);
     const unsigned ill = SLURM_NODE_DOWN | SLURM_NODE_SILENT | SLURM_NODE_OFF |
                          SLURM_NODE_CHANGING | SLURM_NODE_INVALID;

@@ -29,6 +29,7 @@
 #define SLURM_NOTE_RESERVATION "slurm/reservation" /* of sluice */
 #define SLURM_NOTE_DYNAMIC "slurm/dynamic"         /* "true": its record may be deleted */
 #define SLURM_NOTE_DRAIN "slurm/drain"             /* "ours" or "other" */
+#define SLURM_NOTE_OUT "slurm/out"                 /* DOWN or silent, with a reason of others */
 #define SLURM_NOTE_HELD_DOWN "slurm/held-down"     /* "true": parked, responds, and is DOWN */
 
 /* Annotations of a job's part. */
@@ -58,6 +59,3 @@ struct slurm_view {
 int slurm_snapshot_fill(struct snapshot *snapshot, const struct slurm_lists *lists,
                         const struct slurm_view *view, struct error *err)
     __attribute__((warn_unused_result));
-
-/* Whether the text may be the setting `machine`: known blanks only, and at least one. */
-int slurm_machine_check(const char *machine, struct error *err) __attribute__((warn_unused_result));

@@ -98,7 +98,7 @@ static const struct {
     { "MIXED", SLURM_NODE_BUSY },
     { "DOWN", SLURM_NODE_DOWN },
     { "ERROR", SLURM_NODE_DOWN },
-    { "UNKNOWN", SLURM_NODE_DOWN },
+    { "UNKNOWN", SLURM_NODE_DOWN | SLURM_NODE_UNKNOWN },
     { "FUTURE", SLURM_NODE_FUTURE },
     { "DRAIN", SLURM_NODE_DRAIN },
     { "FAIL", SLURM_NODE_DRAIN },

@@ -29,6 +29,7 @@ enum {
     SLURM_NODE_DYNAMIC = 1 << 10, /* it registered itself: its record may be deleted */
     SLURM_NODE_INVALID = 1 << 11, /* it registered with less than its configuration */
     SLURM_NODE_CLOUD = 1 << 12,
+    SLURM_NODE_UNKNOWN = 1 << 13, /* also DOWN: slurmctld has just started */
 };
 
 /* Texts are borrowed from the JSON. */

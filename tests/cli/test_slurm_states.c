@@ -102,6 +102,76 @@ static void a_hidden_node_keeps_no_trace_of_a_move(void **state)
                 hide(&kinds[i], steps[k], is_off);
 }
 
+/* On 24.11 its reason outlives what it was given for. */
+#define DOWN "DOWN Reason='bad PSU (anna)'"
+#define DRAIN "DRAIN Reason='bad PSU (anna)'"
+
+static void expect_down(struct rehearsal *rehearsal, const char *node)
+{
+    owned(chars) char *show = text_format("scontrol -o show node %s", node);
+    owned(chars) char *shown = run_command(rehearsal, show);
+
+    if (!strstr(shown, "State=DOWN") || strstr(shown, "DRAIN") ||
+        !strstr(shown, "Reason=bad PSU (anna) [person@"))
+        fail_msg("%s", shown);
+}
+
+/* The node that goes first if nobody touches it. */
+static void first_choice(const struct kind *kind, char out[TRANSFER_NAME_SIZE])
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin(kind, folder, 7);
+
+    text_copy(out, TRANSFER_NAME_SIZE, run_to(rehearsal, STEP_NOTICE)->node);
+}
+
+/* A person has set the node DOWN, so it has no jobs, and would cost the least. */
+static void a_node_that_a_person_set_down_is_not_chosen(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        struct kind kind = with(&kinds[i], returns[0]);
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = open_with(&kind, folder, 7, "", false);
+        char node[TRANSFER_NAME_SIZE];
+
+        first_choice(&kind, node);
+        set_node(rehearsal, node, DOWN);
+        rehearsal_run(rehearsal, MINUTE_MS);
+        apply(rehearsal, 7, 6);
+        assert_string_not_equal(run_to(rehearsal, STEP_DRAIN)->node, node);
+        expect_down(rehearsal, node);
+        simulator_check_end(rehearsal->simulator);
+    }
+}
+
+/* In the notice: DOWN ends the move, and the reason stays.  A reason that outlived a drain ends
+   nothing. */
+static void a_person_takes_a_node_out_during_the_notice(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        for (int is_down = 0; is_down <= 1; is_down++) {
+            struct kind kind = with(&kinds[i], returns[0]);
+            owned(test_folder) char *folder = test_folder_new();
+            owned(rehearsal) struct rehearsal *rehearsal = begin(&kind, folder, 7);
+            struct transfer *transfer = run_to(rehearsal, STEP_NOTICE);
+
+            rehearsal_run(rehearsal, MINUTE_MS);
+            set_node(rehearsal, transfer->node, is_down ? DOWN : DRAIN);
+            rehearsal_run(rehearsal, SECOND_MS);
+            if (!is_down)
+                set_node(rehearsal, transfer->node, "RESUME");
+            rehearsal_run(rehearsal, 2 * MINUTE_MS);
+            assert_int_equal(transfer->state, is_down ? TRANSFER_UNDONE : TRANSFER_LIVE);
+            if (is_down)
+                expect_down(rehearsal, transfer->node);
+            else
+                assert_int_equal(go_to(rehearsal, STEP_DRAIN)->state, TRANSFER_LIVE);
+            assert_int_equal(rehearsal_violations(rehearsal), 0);
+        }
+}
+
 static void add_row(void *context, const struct doctor_row *row)
 {
     if (text_equal(row->name, "research-a"))
@@ -151,6 +221,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_parked_node_comes_back),
         cmocka_unit_test(a_hidden_node_keeps_no_trace_of_a_move),
+        cmocka_unit_test(a_node_that_a_person_set_down_is_not_chosen),
+        cmocka_unit_test(a_person_takes_a_node_out_during_the_notice),
         cmocka_unit_test(the_doctor_names_settings_that_keep_nodes_away),
     };
 

@@ -11,6 +11,7 @@
 #include "clusters/gpus.h"
 #include "clusters/node_marks.h"
 #include "clusters/slurm/slurm_hosts.h"
+#include "clusters/slurm/slurm_machine.h"
 #include "clusters/slurm/slurm_read.h"
 #include "clusters/slurm_snapshot.h"
 #include "tests/support/golden.h"
@@ -222,6 +223,41 @@ static void parked_nodes_that_are_down(void **state)
     }
 }
 
+#define ANNA ",\"reason\":\"bad PSU (anna)\""
+
+/* By the state and by the reason: a reason outlives what it was given for. */
+static void nodes_taken_out(void **state)
+{
+    static const struct {
+        const char *node, *out; /* NULL: it is not out */
+        bool is_closed;
+    } rows[] = {
+        { NODE("n1", "\"DOWN\"", ANNA), "down", true },
+        { NODE("n1", "\"DOWN\",\"NOT_RESPONDING\"", ANNA), "down", true },
+        { NODE("n1", "\"IDLE\",\"NOT_RESPONDING\"", ANNA), "silent", true },
+        { NODE("n1", "\"IDLE\"", ANNA), NULL, false },
+        { NODE("n1", "\"UNKNOWN\"", ANNA), NULL, false },
+        { NODE("n1", "\"DOWN\"", ""), NULL, false },
+        { NODE("n1", "\"DOWN\"", PARKED), NULL, false },
+        { NODE("n1", "\"DOWN\",\"NOT_RESPONDING\"", ",\"reason\":\"Not responding\""), NULL,
+          false },
+        { NODE("n1", "\"DOWN\",\"DRAIN\"", ANNA), NULL, true },
+        { NODE("n1", "\"IDLE\",\"FAIL\"", ANNA), NULL, true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct snapshot snapshot = filled_with(rows[i].node, "", "");
+        const struct node *node = map_get(snapshot.nodes, "n1");
+        const char *out = node_annotation(node, SLURM_NOTE_OUT);
+
+        if (!text_equal(out ?: "", rows[i].out ?: "") ||
+            node->is_unschedulable != rows[i].is_closed)
+            fail_msg("%s: %s", rows[i].node, out ?: "not out");
+        snapshot_clear(&snapshot);
+    }
+}
+
 /* A busy node without a job that is shown: the list of jobs may be incomplete. */
 static void unshown_jobs(void **state)
 {
@@ -410,6 +446,7 @@ int main(void)
         cmocka_unit_test(recorded),
         cmocka_unit_test(vacant_nodes),
         cmocka_unit_test(parked_nodes_that_are_down),
+        cmocka_unit_test(nodes_taken_out),
         cmocka_unit_test(unshown_jobs),
         cmocka_unit_test(others_marks),
         cmocka_unit_test(others_claims),

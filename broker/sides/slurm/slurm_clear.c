@@ -28,6 +28,8 @@ enum verdict slurm_may_remove(struct runner *runner, struct transfer *transfer, 
         transfer_wait_for(transfer, "node %s is not the one that was drained", place.node);
         return STEP_UNDO;
     }
+    if (slurm_is_out(transfer, node))
+        return STEP_UNDO;
     transfer_wait_for(transfer, "node %s to be drained and empty: it is %s, with %zu jobs",
                       place.node, node_annotation(node, SLURM_NOTE_STATE) ?: "?", count);
     return node->is_unschedulable && count == 0 ? STEP_DONE : STEP_DRAIN_AGAIN;

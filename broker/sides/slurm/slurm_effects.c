@@ -271,7 +271,7 @@ static bool is_node_changed(const struct intent *intent, struct error *err)
     return true;
 }
 
-/* A person may have drained the node since: that reason must stay. */
+/* A person may have drained the node since, or set it DOWN: that reason must stay. */
 static bool is_drained_by_another(const struct intent *intent, struct error *err)
 {
     const struct snapshot *snapshot = cluster_snapshot(cluster_of(intent->effect));
@@ -279,7 +279,8 @@ static bool is_drained_by_another(const struct intent *intent, struct error *err
 
     if (is_node_changed(intent, err))
         return true;
-    if (!text_equal(node_annotation(node, SLURM_NOTE_DRAIN), "other"))
+    if (!text_equal(node_annotation(node, SLURM_NOTE_DRAIN), "other") &&
+        !node_annotation(node, SLURM_NOTE_OUT))
         return false;
     (void)error_set(err, ERROR_TRANSIENT, "node %s was drained by another", intent->name);
     return true;

@@ -6,6 +6,7 @@
  *
  * If a person drained the node, that drain and its reason stay: sluice never writes over a reason
  * that is not its own, and an undo lifts only sluice's drain.  The reservation is then the mark.
+ * A node that a person set DOWN does not move.
  */
 #include "base/log.h"
 #include "base/text.h"
@@ -84,6 +85,16 @@ static bool is_reserved(const struct node *node, const struct transfer *transfer
                       slurm_reservation_name(transfer, name));
 }
 
+bool slurm_is_out(struct transfer *transfer, const struct node *node)
+{
+    if (!text_equal(node_annotation(node, SLURM_NOTE_OUT), "down"))
+        return false;
+    transfer_wait_for(transfer, "node %s was taken out of service: it is %s, %.100s", node->name,
+                      node_annotation(node, SLURM_NOTE_STATE) ?: "?",
+                      node_annotation(node, SLURM_NOTE_REASON) ?: "");
+    return true;
+}
+
 /* STEP_DONE: the node is there, and may be moved. */
 enum verdict slurm_check(struct runner *runner, struct transfer *transfer)
 {
@@ -101,7 +112,7 @@ enum verdict slurm_check(struct runner *runner, struct transfer *transfer)
     else if (mark && !text_equal(mark, transfer->id))
         transfer_wait_for(transfer, "node %s is another broker's: it is marked by transfer %.100s",
                           place.node, mark);
-    else
+    else if (!slurm_is_out(transfer, node))
         return STEP_DONE;
     return STEP_UNDO;
 }
@@ -174,6 +185,8 @@ enum verdict slurm_keep_closed(struct runner *runner, struct transfer *transfer,
     char key[AGAIN_SIZE];
     const struct effect *again;
 
+    if (slurm_is_out(transfer, node))
+        return STEP_UNDO;
     text_print(key, sizeof key, "%s/again", node->uid);
     again = effect_find(transfer, &slurm_effect_drain, key);
     if (again && again->accepted_ms > 0 && !slurm_is_drained_by(node, "ours") &&

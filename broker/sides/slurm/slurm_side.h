@@ -59,6 +59,9 @@ size_t slurm_jobs_on(const struct snapshot *snapshot, const char *node);
 /* Whether it is drained by sluice, or by another. */
 bool slurm_is_drained_by(const struct node *node, const char *whom);
 
+/* Whether a person set it DOWN and said why: then the transfer says so, and must turn back. */
+bool slurm_is_out(struct transfer *transfer, const struct node *node);
+
 /* slurm_tell.c: asks that the jobs on the node that leaves show its departure. */
 void slurm_tell_jobs(struct runner *runner, struct transfer *transfer);
 

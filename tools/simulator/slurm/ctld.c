@@ -80,6 +80,8 @@ static void settle_base(struct ctld_node *node)
         node->base = CTLD_IDLE;
         if (is_its_own)
             explain(node, "");
+        if (!(node->flags & CTLD_DRAIN)) /* what a person said of DOWN is over */
+            node->kept[0] = '\0';
     } else if (has_booted && returns != 2) {
         node->base = CTLD_DOWN;
         if (node->reason[0] == '\0' || is_its_own)

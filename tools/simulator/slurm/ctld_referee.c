@@ -4,7 +4,7 @@
  * The promises in a cluster of Slurm:
  *   S1  no job is told anything unless sluice drains a node of its own
  *   S2  a job that can be requeued is never cancelled
- *   S3  a drain reason of a person is there at the end, as it was, and so is the drain
+ *   S3  a drain reason of a person is there at the end, as it was, and so is the drain, or DOWN
  *   S4  a machine goes only when its node drains and no job is on it; a node leaves Slurm only
  *       after its machine
  *   S5  when no transfer is live, no node drains for sluice, and no reservation of it is left
@@ -199,7 +199,8 @@ void sim_slurm_judge_end(struct simulator *sim, const struct ctld *slurm)
     for (size_t i = 0; map_next(slurm->nodes, &i, NULL, &value);) {
         const struct ctld_node *node = value;
 
-        if (node->kept[0] && (!(node->flags & CTLD_DRAIN) || !text_equal(node->reason, node->kept)))
+        if (node->kept[0] && ((!(node->flags & CTLD_DRAIN) && node->base != CTLD_DOWN) ||
+                              !text_equal(node->reason, node->kept)))
             referee_report(sim, "S3", "node %s has lost the reason of a person: %s", node->name,
                            node->kept);
         if ((node->machine || node->is_lodged) && node->flags & CTLD_DRAIN &&

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What Slurm and people set on nodes by themselves: DOWN, FUTURE, powered down.
+ * What Slurm and people set on nodes by themselves: DOWN, FUTURE, powered down; and a job on two
+ * nodes that leave for different reasons.
  */
 #include "broker/doctor/doctor.h"
 #include "tests/cli/slurm_world.h"
@@ -172,6 +173,100 @@ static void a_person_takes_a_node_out_during_the_notice(void **state)
         }
 }
 
+static bool has_node(const struct ctld_job *job, const char *node)
+{
+    return text_equal(job->node_names[0], node) || text_equal(job->node_names[1], node);
+}
+
+/* A person has reserved all nodes but the job's, so that these go first. */
+static void spare_others(struct rehearsal *rehearsal, const struct ctld_job *job)
+{
+    const struct ctld *slurm = sim_cluster(rehearsal->simulator, "research-a")->slurm;
+    owned(text) struct text *line = text_new(4096);
+    const char *name, *comma = "";
+
+    text_add(line, "scontrol create reservation ReservationName=anna StartTime=now+600minutes "
+                   "Duration=60 Users=root Nodes=");
+    for (size_t i = 0; map_next(slurm->nodes, &i, &name, NULL);)
+        if (!has_node(job, name)) {
+            text_add(line, "%s%s", comma, name);
+            comma = ",";
+        }
+    mem_free(run_command(rehearsal, line->chars));
+}
+
+/* A job on two movable nodes. */
+static struct ctld_job *start_pair(struct rehearsal *rehearsal)
+{
+    struct ctld *slurm = sim_cluster(rehearsal->simulator, "research-a")->slurm;
+    struct ctld_node *nodes[2];
+    struct ctld_job *job;
+    size_t count = 0;
+    void *value;
+
+    for (size_t i = 0; count < 2 && map_next(slurm->nodes, &i, NULL, &value);)
+        if (((struct ctld_node *)value)->is_movable)
+            nodes[count++] = value;
+    assert_int_equal(count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        set_node(rehearsal, nodes[i]->name, "DRAIN Reason=x");
+        ctld_jobs_fail(nodes[i]);
+    }
+    rehearsal_run(rehearsal, MINUTE_MS);
+    job = ctld_job_new(slurm);
+    text_copy(job->account, sizeof job->account, "vision");
+    job->node_count = 2;
+    job->gpus = 8;
+    job->is_exclusive = job->may_requeue = true;
+    job->work_ms = 3 * HOUR_MS;
+    ctld_job_start(job, nodes);
+    for (size_t i = 0; i < 2; i++)
+        set_node(rehearsal, nodes[i]->name, "RESUME");
+    spare_others(rehearsal, job);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    return job;
+}
+
+/* One of its nodes drains for a schedule, whose deadline is minutes away or held by a freeze; a
+   reclaim takes the other.  The job is requeued for the reclaim, once. */
+static void expect_soon(const struct kind *kind, bool is_frozen)
+{
+    enum { LEAD_MS = 60 * SECOND_MS, POLL_MS = 15 * SECOND_MS };
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = open_with(kind, folder, 7,
+                                                             "checkpoint_lead: 60s, ", true);
+    const struct ctld_job *job = start_pair(rehearsal);
+    const struct transfer *hurried;
+    owned(json) json_t *answer = NULL;
+
+    apply(rehearsal, 7, 6);
+    assert_non_null(run_to(rehearsal, STEP_DRAIN));
+    assert_true(has_node(job, transfer_at(rehearsal, 0)->node));
+    if (is_frozen)
+        freeze_for(rehearsal, "research-a", HOUR_MS);
+    rehearsal_run(rehearsal, is_frozen ? 6 * MINUTE_MS : SECOND_MS);
+    assert_int_equal(job->restarts, 0);
+    answer = reclaim(rehearsal, 1);
+    for (int i = 0;
+         i < 60 && (!(hurried = transfer_at(rehearsal, 1)) || hurried->step < STEP_DRAIN); i++)
+        rehearsal_run(rehearsal, SECOND_MS);
+    assert_true(hurried && hurried->is_emergency && hurried->step == STEP_DRAIN);
+    assert_true(has_node(job, hurried->node));
+    rehearsal_run(rehearsal, LEAD_MS + 2 * POLL_MS);
+    assert_int_equal(job->restarts, 1);
+    rehearsal_run(rehearsal, 90 * SECOND_MS);
+    assert_int_equal(job->restarts, 1);
+    assert_int_equal(rehearsal_violations(rehearsal), 0);
+}
+
+static void a_reclaim_waits_for_no_schedule(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        for (int is_frozen = 0; is_frozen <= 1; is_frozen++)
+            expect_soon(&kinds[i], is_frozen);
+}
+
 static void add_row(void *context, const struct doctor_row *row)
 {
     if (text_equal(row->name, "research-a"))
@@ -223,6 +318,7 @@ int main(void)
         cmocka_unit_test(a_hidden_node_keeps_no_trace_of_a_move),
         cmocka_unit_test(a_node_that_a_person_set_down_is_not_chosen),
         cmocka_unit_test(a_person_takes_a_node_out_during_the_notice),
+        cmocka_unit_test(a_reclaim_waits_for_no_schedule),
         cmocka_unit_test(the_doctor_names_settings_that_keep_nodes_away),
     };
 

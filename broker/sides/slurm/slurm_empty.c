@@ -6,7 +6,7 @@
  * and none before it has had this time, however late it was asked.
  * A job that Slurm may not requeue is cancelled when no other is left.
  *
- * A job on several leaving nodes is asked by the first of their transfers only.
+ * A job on several leaving nodes is asked by one of their transfers only: the one that asks first.
  */
 #include "broker/sides/slurm/slurm_effects.h"
 #include "broker/sides/slurm/slurm_side.h"
@@ -35,22 +35,47 @@ static bool has_part(const struct snapshot *snapshot, const char *node, const ch
     return false;
 }
 
-/* Whether another transfer, whose jobs leave too, asks this job. */
+static int64_t requeue_ms(const struct transfer *transfer, int64_t checkpoint_ms);
+
+/* Whether `left` asks a job of both rather than `right`: a reclaim before a schedule, one that no
+   freeze holds, and then who asks first. */
+static bool asks_before(const struct runner *runner, const struct transfer *left,
+                        const struct transfer *right, int64_t checkpoint_ms)
+{
+    bool is_held = runner_freeze(runner, left) != NULL;
+    int64_t left_ms = left->step == STEP_FORCE ? 0 : requeue_ms(left, checkpoint_ms);
+    int64_t right_ms = right->step == STEP_FORCE ? 0 : requeue_ms(right, checkpoint_ms);
+
+    if (left->is_emergency != right->is_emergency)
+        return left->is_emergency;
+    if (is_held != (runner_freeze(runner, right) != NULL))
+        return !is_held;
+    return left_ms < right_ms;
+}
+
+/* Whether another transfer, whose jobs leave too, asks this job; of two that ask at once the older.
+ */
 static bool is_asked_by_another(const struct runner *runner, const struct transfer *transfer,
                                 const char *key)
 {
     const struct snapshot *snapshot = slurm_origin_snapshot(runner, transfer);
     const struct config_cluster *cluster = slurm_place(runner, transfer).cluster;
+    int64_t checkpoint_ms = slurm_cluster_checkpoint_ms(fleet_cluster(runner->fleet, cluster));
     const struct transfer *other;
     struct tenant place;
+    bool is_older = true;
 
     for (size_t i = 0; (other = runner_next_live(runner, &i));) {
-        if (other == transfer)
-            return false; /* the oldest comes first */
+        if (other == transfer) {
+            is_older = false;
+            continue;
+        }
         place = slurm_place(runner, other);
         if (!other->is_undoing && place.cluster == cluster &&
             (other->step == STEP_DRAIN || other->step == STEP_FORCE) &&
-            has_part(snapshot, place.node, key))
+            has_part(snapshot, place.node, key) &&
+            (is_older ? !asks_before(runner, transfer, other, checkpoint_ms)
+                      : asks_before(runner, other, transfer, checkpoint_ms)))
             return true;
     }
     return false;

@@ -158,14 +158,20 @@ int reclaims_load(struct service *service, struct error *err)
     return journal_load(service->world->journal, "reclaim", load_reclaim, service, err);
 }
 
+/* All of its times: an order covers the transfers that began between two of them, and those are
+   shifted, too. */
 void reclaims_move_clock(struct service *service, int64_t by_ms, struct journal_batch *batch)
 {
     for (size_t i = 0; i < service->reclaims.count; i++) {
         struct reclaim *reclaim = &service->reclaims.items[i];
+        struct wall_time *times[] = { &reclaim->created, &reclaim->promised, &reclaim->until,
+                                      &reclaim->ended };
         owned(json) json_t *value = NULL;
 
         require(reclaim->rev > 0);
-        reclaim->until.ms += by_ms;
+        for (size_t k = 0; k < COUNT_OF(times); k++)
+            if (times[k]->ms != 0)
+                times[k]->ms += by_ms;
         value = reclaim_encode(reclaim);
         journal_put(batch, "reclaim", reclaim->id, reclaim->rev++, value);
     }

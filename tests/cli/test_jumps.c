@@ -404,6 +404,50 @@ static void after_a_start_of_the_machine_no_pod_has_less(void **state)
     }
 }
 
+/* The order and its transfers are shifted alike: what the order covered, it covers still. */
+static void an_order_that_was_shifted_still_takes_back_its_moves(void **state)
+{
+    static const int64_t jumps[] = { -10 * MINUTE_MS, 10 * MINUTE_MS, -DAY_MS };
+    const struct scene scene = { .name = "an ended reclaim", .is_reclaim = true };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(jumps); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        struct jump jump = jump_by(jumps[i], SERVERS_WERE_THERE);
+        owned(rehearsal) struct rehearsal *rehearsal = open_world(folder, &jump);
+        const struct reclaim *order;
+        struct transfer *transfer;
+        struct error err = { 0 };
+        owned(json) json_t *request = NULL;
+        owned(json) json_t *answer = NULL;
+        int64_t held_ms;
+        int64_t promised_ms;
+
+        rehearsal_run(rehearsal, 2 * MINUTE_MS);
+        post_held_pods(rehearsal);
+        loop_virtual_jump(rehearsal->loop, jump.by_ms);
+        rehearsal_run(rehearsal, SOON_MS);
+        begin_move(rehearsal, &scene);
+        order = &rehearsal->service->reclaims.items[0];
+        held_ms = order->until.ms - order->created.ms;
+        promised_ms = order->promised.ms - order->created.ms;
+        transfer = run_to(rehearsal, STEP_DRAIN);
+        assert_non_null(transfer);
+        assert_int_equal(story_count(rehearsal, "clock_followed"), 0);
+        while (story_count(rehearsal, "clock_followed") == 0)
+            rehearsal_run(rehearsal, SECOND_MS);
+        assert_int_equal(transfer->step, STEP_DRAIN);
+        assert_int_equal(order->until.ms - order->created.ms, held_ms);
+        assert_int_equal(order->promised.ms - order->created.ms, promised_ms);
+        request = json_make("{ss ss}", "id", order->order, "reason", "it is over");
+        answer = service_end_reclaim(rehearsal->service, request, "ada", &err);
+        assert_non_null(answer);
+        rehearsal_run(rehearsal, HOUR_MS);
+        assert_string_equal(transfer_state_name(transfer->state), "undone");
+        expect_rest(rehearsal, 6);
+    }
+}
+
 static int print_count(void **state)
 {
     (void)state;
@@ -416,6 +460,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_jump_changes_no_moment),
         cmocka_unit_test(nor_do_two),
+        cmocka_unit_test(an_order_that_was_shifted_still_takes_back_its_moves),
         cmocka_unit_test_teardown(after_a_start_of_the_machine_no_pod_has_less, print_count),
     };
 

@@ -51,8 +51,13 @@ static void print_check(const json_t *answer, struct text *out)
 
 static void print_done(const json_t *answer, struct text *out)
 {
+    const json_t *row;
+    size_t i;
+
     print_changes(answer, out);
     text_add(out, "%s is in force.\n", json_text_or(answer, "config", "-"));
+    json_array_foreach(json_object_get(answer, "unplanned"), i, row)
+        text_add(out, "Warning: %s\n", json_text_or(row, "text", "-"));
 }
 
 /* The service begins again with the configuration, so it cannot be asked for a moment.  NULL: it
@@ -106,6 +111,7 @@ int cmd_reload(struct command_call *call)
                   json_text_or(state, "refused", ""));
         return client_fail(call, &err);
     }
+    json_object_set(answer, "unplanned", json_object_get(state, "unplanned"));
     client_tell(call, answer, print_done);
     return EXIT_DONE;
 }

@@ -193,6 +193,7 @@ json_t *service_reload(struct service *service, const json_t *request, const cha
 
 json_t *service_reloaded(const struct service *service)
 {
-    return json_make("{ss ss sI ss}", "kind", "reloaded", "config", service->config->path, "start",
-                     (json_int_t)service->epoch, "refused", service->refused);
+    return json_make("{ss ss sI ss so}", "kind", "reloaded", "config", service->config->path,
+                     "start", (json_int_t)service->epoch, "refused", service->refused, "unplanned",
+                     service_unplanned(service));
 }

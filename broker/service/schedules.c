@@ -99,13 +99,15 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
     map_set(service->schedule_revs, id, stored);
     map_set(service->schedule_prints, id, print_of(text));
 
-    /* The configuration may have changed since: such a schedule is not in force, and the status
-       says so. */
+    /* The configuration may have changed since: such a schedule is not in force, and a
+       condition says so. */
     schedule = decode_one(service, id, text, true, &why);
-    if (schedule)
+    if (schedule) {
         map_set(service->book, id, schedule);
-    else
-        log_warn("schedule_ignored", FIELD_TEXT("window", id), FIELD_TEXT("text", why.text));
+        return 0;
+    }
+    map_set(service->unfit, id, mem_copy_chars(why.text));
+    log_warn("schedule_ignored", FIELD_TEXT("window", id), FIELD_TEXT("text", why.text));
     return 0;
 }
 
@@ -310,6 +312,8 @@ static void keep_schedules(struct service *service, const struct apply_act *act)
         map_set(service->schedule_prints, window,
                 print_of(json_string_value(json_object_get(act->schedules, window))));
     }
+    map_free(service->unfit);
+    service->unfit = map_new(mem_free);
     map_free(service->book);
     service->book = act->book;
 }

@@ -151,6 +151,7 @@ struct service *service_new(struct world *world, const struct config *config)
     service->book = targets_book_new();
     service->schedule_revs = map_new(mem_free);
     service->schedule_prints = map_new(mem_free);
+    service->unfit = map_new(mem_free);
     service->named = map_new(NULL);
     service->apply_success = -1;
     service->health = health_new();
@@ -197,6 +198,7 @@ void service_close(struct service *service)
     map_free(service->book);
     map_free(service->schedule_revs);
     map_free(service->schedule_prints);
+    map_free(service->unfit);
     approvals_clear(service);
     approve_clear(service);
     forecast_file_free(service->forecast);

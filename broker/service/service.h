@@ -59,8 +59,13 @@ json_t *service_reload(struct service *service, const json_t *request, const cha
                        struct error *err) __attribute__((warn_unused_result));
 
 /* {config, start (a number that grows with each start and reload), refused (why the configuration
-   that was read last is not in force; "")}. */
+   that was read last is not in force; ""), unplanned: [{window, text}] (without a schedule)}. */
 json_t *service_reloaded(const struct service *service)
+    __attribute__((returns_nonnull, warn_unused_result));
+
+/* [{window, text}]: windows in which no scheduled move begins, because their stored schedule does
+   not fit the configuration, or because they have none and others have one. */
+json_t *service_unplanned(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 
 /* What the status and the conditions say of that which the service does not know: where it is

@@ -106,6 +106,7 @@ struct service {
     ARRAY(struct inquiry *) inquiries; /* plans that wait for dry runs */
     struct clock *clock;
     struct map *book;   /* window -> struct schedule, in force */
+    struct map *unfit;  /* window -> why its stored schedule does not fit, chars */
     struct map *named;  /* production nodes that the last applied plan named: "POOL/NODE" -> rank,
                            from 1, as uintptr_t */
     uint64_t named_rev; /* of its record; 0: none */

@@ -480,6 +480,89 @@ static void nodes_that_were_never_seen_are_not_missing(void **state)
     expect_severity(rehearsal, "ok");
 }
 
+/* The service starts again with its configuration in other words. */
+static void start_with(struct rehearsal *rehearsal, const char *folder, const char *from,
+                       const char *to)
+{
+    const char *at = strstr(small_config, from);
+    owned(chars) char *text = NULL;
+    owned(chars) char *path = NULL;
+    struct error err = { 0 };
+    struct config *next;
+
+    assert_non_null(at);
+    text = text_format("%.*s%s%s", (int)(at - small_config), small_config, to, at + strlen(from));
+    path = test_folder_write(folder, "sluice.yaml", text);
+    next = config_read(path, &err);
+    if (!next)
+        fail_msg("%s", err.text);
+    rehearsal_kill(rehearsal);
+    config_free(rehearsal->config);
+    rehearsal->config = next;
+    if (rehearsal_start(rehearsal, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* For each window: by 08:30 no node comes for the day, and nothing is short, as nothing is
+   wanted. */
+static void a_window_without_a_schedule_is_told(void **state)
+{
+    static const struct {
+        const char *from; /* in the configuration */
+        const char *to;
+        const char *window;
+        const char *says;
+    } cases[] = {
+        { "nodes: 16}", "nodes: 12}", "day",
+          "the schedule of day does not fit the configuration, so it is not in force: day.yaml" },
+        { "  day: {", "  light: {", "light", "window light has no schedule" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 44, "");
+        owned(chars) char *window = NULL;
+        owned(json) json_t *reloaded = NULL;
+
+        rehearsal_run(rehearsal, 2 * MINUTE_MS);
+        apply(rehearsal, 14, 6);
+        expect_condition(rehearsal, "window_unplanned", NULL);
+        start_with(rehearsal, folder, cases[i].from, cases[i].to);
+        rehearsal_run(rehearsal, MINUTE_MS);
+        expect_condition(rehearsal, "window_unplanned", cases[i].says);
+        reloaded = service_reloaded(rehearsal->service);
+        assert_int_equal(json_array_size(json_object_get(reloaded, "unplanned")), 1);
+        rehearsal_run(rehearsal, 147 * MINUTE_MS);
+        expect_severity(rehearsal, "warning");
+        expect_condition(rehearsal, "window_unplanned", cases[i].says);
+        expect_advice(rehearsal, "window_unplanned", "`sluice apply`");
+        window = condition_member(rehearsal, "window_unplanned", "what");
+        assert_string_equal(window, cases[i].window);
+        assert_false(warns_of(rehearsal, "night"));
+        start_with(rehearsal, folder, "nodes: 16}", "nodes: 16}"); /* as it was */
+        expect_condition(rehearsal, "window_unplanned", NULL);
+    }
+}
+
+/* New schedules end it at once. */
+static void an_apply_gives_a_schedule_again(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 45, "");
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 14, 14);
+    start_with(rehearsal, folder, "nodes: 16}", "nodes: 12}");
+    rehearsal_run(rehearsal, MINUTE_MS);
+    expect_condition(rehearsal, "window_unplanned", "the schedule of day does not fit");
+    expect_condition(rehearsal, "no_schedules", "only reclaims move nodes");
+    apply(rehearsal, 6, 6);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    expect_condition(rehearsal, "window_unplanned", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -495,6 +578,8 @@ int main(void)
         cmocka_unit_test(a_restart_is_no_outage),
         cmocka_unit_test(what_awaits_an_answer_keeps_what_was_told),
         cmocka_unit_test(nodes_that_were_never_seen_are_not_missing),
+        cmocka_unit_test(a_window_without_a_schedule_is_told),
+        cmocka_unit_test(an_apply_gives_a_schedule_again),
     };
 
     mem_setup();

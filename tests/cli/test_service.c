@@ -584,6 +584,24 @@ static void a_person_lets_the_configuration_be_read_again(void **state)
     assert_true(json_is_null(json_object_get(row, "before")));
 }
 
+/* It is in force all the same: another window has one. */
+static void a_reload_names_windows_without_a_schedule(void **state)
+{
+    struct text *keep = NULL;
+
+    (void)state;
+    change_config("  night: {", "  late: {", &keep);
+    expect(0, "reload", "Warning: window late has no schedule, and other windows have one\n");
+
+    owned(json) json_t *answer = ask(0, "reload");
+    const json_t *row = json_array_get(json_object_get(answer, "unplanned"), 0);
+
+    assert_string_equal(json_text_or(row, "window", ""), "late");
+    expect(2, "status --check", "window late has no schedule");
+    restore_config(&keep);
+    expect(0, "reload", "is in force.\n");
+}
+
 /* The command reads a right copy of it, as from another machine. */
 static void a_reload_that_is_refused_changes_nothing_and_says_why(void **state)
 {
@@ -628,6 +646,7 @@ int main(void)
         cmocka_unit_test(a_plan_of_another_world_is_refused),
         cmocka_unit_test(a_hangup_reads_the_configuration_again),
         cmocka_unit_test(a_person_lets_the_configuration_be_read_again),
+        cmocka_unit_test(a_reload_names_windows_without_a_schedule),
         cmocka_unit_test(a_reload_that_is_refused_changes_nothing_and_says_why),
     };
 

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A second person for large acts: whether an act needs one, and what that person decides.  What one
- * person moves alone within a day counts together, so that a large act in parts is a large act.
+ * person moves alone within 24 hours counts together, so that a large act in parts is a large act:
+ * each act counts for 24 hours.
  */
 #include "base/input/json.h"
 #include "base/log.h"
@@ -20,9 +21,19 @@ static const double losses_more_gpu_hours = 1;
 
 /* ---- what people have moved alone ---- */
 
-static bool is_today(const struct service *service, const struct unapproved *row)
+static bool is_recent(const struct service *service, const struct unapproved_act *act)
 {
-    return row->since.ms + DAY_MS > loop_wall(service->world->loop).ms;
+    return act->at.ms + DAY_MS > loop_wall(service->world->loop).ms;
+}
+
+static int64_t recent_nodes(const struct service *service, const struct unapproved *row)
+{
+    int64_t nodes = 0;
+
+    for (size_t i = 0; i < row->acts.count; i++)
+        if (is_recent(service, &row->acts.items[i]))
+            nodes += row->acts.items[i].nodes;
+    return nodes;
 }
 
 static struct unapproved *find_row(const struct service *service, const char *person)
@@ -35,11 +46,59 @@ static struct unapproved *find_row(const struct service *service, const char *pe
 
 static void put_row(struct unapproved *row, struct journal_batch *batch)
 {
-    char since[WALL_TEXT_SIZE];
-    owned(json) json_t *value = json_make("{sI ss}", "nodes", (json_int_t)row->nodes, "since",
-                                          wall_format(row->since, since));
+    json_t *acts = json_array();
+    owned(json) json_t *value = json_make("{so}", "acts", acts);
 
+    for (size_t i = 0; i < row->acts.count; i++)
+        json_array_append_new(acts, json_make("{so sI}", "at", json_wall(row->acts.items[i].at),
+                                              "nodes", (json_int_t)row->acts.items[i].nodes));
     journal_put(batch, "unapproved", row->person, row->rev++, value);
+}
+
+static void clear_row(struct unapproved *row)
+{
+    mem_free(row->person);
+    array_clear(&row->acts);
+}
+
+static int read_act(struct unapproved *row, const json_t *value, const char *time,
+                    struct error *err)
+{
+    struct unapproved_act act;
+    const char *at;
+
+    if (json_need_int(value, "nodes", &act.nodes, err) < 0 ||
+        json_need_text(value, time, &at, err) < 0 || wall_parse(at, false, &act.at, err) < 0)
+        return -1;
+    *array_add(&row->acts) = act;
+    return 0;
+}
+
+/* Records of older releases have one number, and the time of the first act.  The last one may have
+   been a day later: so none of it counts for less than a day. */
+static int read_row(const struct service *service, struct unapproved *row, const json_t *value,
+                    struct error *err)
+{
+    int64_t now_ms = loop_wall(service->world->loop).ms;
+    json_t *acts;
+    const json_t *act;
+    size_t i;
+
+    if (!json_at(value, "acts")) {
+        if (read_act(row, value, "since", err) < 0)
+            return -1;
+        row->acts.items[0].at.ms += DAY_MS;
+        if (row->acts.items[0].at.ms > now_ms)
+            row->acts.items[0].at.ms = now_ms;
+        return 0;
+    }
+    if (json_need_array(value, "acts", &acts, err) < 0)
+        return -1;
+    json_array_foreach(acts, i, act) {
+        if (read_act(row, act, "at", err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int load_row(void *context, const char *id, uint64_t rev, const json_t *value,
@@ -47,11 +106,9 @@ static int load_row(void *context, const char *id, uint64_t rev, const json_t *v
 {
     struct service *service = context;
     struct unapproved row = { .rev = rev };
-    const char *since;
 
-    if (json_need_int(value, "nodes", &row.nodes, err) < 0 ||
-        json_need_text(value, "since", &since, err) < 0 ||
-        wall_parse(since, false, &row.since, err) < 0) {
+    if (read_row(service, &row, value, err) < 0) {
+        clear_row(&row);
         err->kind = ERROR_CORRUPT;
         return -1;
     }
@@ -68,30 +125,49 @@ int approve_load(struct service *service, struct error *err)
 void approve_clear(struct service *service)
 {
     for (size_t i = 0; i < service->unapproved.count; i++)
-        mem_free(service->unapproved.items[i].person);
+        clear_row(&service->unapproved.items[i]);
     array_clear(&service->unapproved);
 }
 
 void approve_move_clock(struct service *service, int64_t by_ms, struct journal_batch *batch)
 {
     for (size_t i = 0; i < service->unapproved.count; i++) {
-        service->unapproved.items[i].since.ms += by_ms;
-        put_row(&service->unapproved.items[i], batch);
+        struct unapproved *row = &service->unapproved.items[i];
+
+        for (size_t k = 0; k < row->acts.count; k++)
+            row->acts.items[k].at.ms += by_ms;
+        put_row(row, batch);
     }
 }
 
-/* Days that are over need no record. */
+/* Who has moved nothing alone for a day needs no record. */
 static void forget_rows(struct service *service, struct journal_batch *batch)
 {
     for (size_t i = service->unapproved.count; i-- > 0;) {
         struct unapproved *row = &service->unapproved.items[i];
 
-        if (is_today(service, row))
+        if (recent_nodes(service, row) > 0)
             continue;
         journal_remove(batch, "unapproved", row->person, row->rev);
-        mem_free(row->person);
+        clear_row(row);
         array_remove(&service->unapproved, i);
     }
+}
+
+/* Acts of one minute are one, so that a record stays small. */
+static void add_act(const struct service *service, struct unapproved *row, int64_t nodes)
+{
+    struct wall_time now = order_time(service);
+    struct unapproved_act *last;
+
+    for (size_t i = row->acts.count; i-- > 0;)
+        if (!is_recent(service, &row->acts.items[i]))
+            array_remove(&row->acts, i);
+    last = row->acts.count > 0 ? &row->acts.items[row->acts.count - 1] : NULL;
+    if (last && last->at.ms / MINUTE_MS == now.ms / MINUTE_MS)
+        *last = (struct unapproved_act){ now, last->nodes + nodes };
+    else
+        *array_add(&row->acts) = (struct unapproved_act){ now, nodes };
 }
 
 void approve_count(struct service *service, const char *by, int64_t nodes,
@@ -105,13 +181,9 @@ void approve_count(struct service *service, const char *by, int64_t nodes,
     if (!row) {
         forget_rows(service, batch);
         row = array_add(&service->unapproved);
-        row->person = mem_copy_chars(person);
+        *row = (struct unapproved){ .person = mem_copy_chars(person) };
     }
-    if (!is_today(service, row))
-        *row = (struct unapproved){ .person = row->person, .rev = row->rev };
-    if (row->since.ms == 0)
-        row->since = order_time(service);
-    row->nodes += nodes;
+    add_act(service, row, nodes);
     put_row(row, batch);
 }
 
@@ -123,7 +195,7 @@ int approve_needs(const struct service *service, const char *by, int64_t nodes, 
     int64_t limit = service->config->guard.approval_nodes;
     owned(chars) char *person = person_behind(by);
     const struct unapproved *row = find_row(service, person);
-    int64_t before = row && is_today(service, row) ? row->nodes : 0;
+    int64_t before = row ? recent_nodes(service, row) : 0;
 
     *ret_needs = limit > 0 && nodes > 0 && before + nodes >= limit;
     if (*ret_needs && person[0] == '\0')

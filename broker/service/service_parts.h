@@ -72,11 +72,14 @@ struct approval {
     uint64_t rev;
 };
 
-/* approve.c: nodes that one person has moved alone, from the first act of a day on. */
+/* approve.c: nodes that one person has moved alone, and when. */
+struct unapproved_act {
+    struct wall_time at;
+    int64_t nodes;
+};
 struct unapproved {
     char *person;
-    int64_t nodes;
-    struct wall_time since;
+    ARRAY(struct unapproved_act) acts; /* in their order */
     uint64_t rev;
 };
 

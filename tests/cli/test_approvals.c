@@ -415,6 +415,92 @@ static void a_large_act_in_parts_is_a_large_act(void **state)
     assert_int_equal(json_int_or(tomorrow, "accepted_nodes", 0), 2);
 }
 
+/* Each act counts for 24 hours: no time of day begins a new count. */
+static void parts_around_the_end_of_a_day_count_together(void **state)
+{
+    static const struct {
+        int64_t at_ms; /* since the first one */
+        int nodes;
+        bool waits;
+    } parts[] = {
+        { 0, 1, false },
+        { 24 * HOUR_MS - MINUTE_MS, 4, false },
+        { 24 * HOUR_MS + MINUTE_MS, 5, true },
+        { 48 * HOUR_MS - 2 * MINUTE_MS, 2, true },
+        { 48 * HOUR_MS, 5, false },
+    };
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = open_calm(folder, 72,
+                                                             "guard: {approval_nodes: 6}\n");
+    int64_t began_ms = loop_now(rehearsal->loop);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        owned(json) json_t *answer = NULL;
+
+        rehearsal_run(rehearsal, began_ms + parts[i].at_ms - loop_now(rehearsal->loop));
+        answer = reclaim_as(rehearsal, parts[i].nodes, "ada", "");
+        if (text_equal(json_text_or(answer, "approval/state", ""), "waits") != parts[i].waits ||
+            json_int_or(answer, "accepted_nodes", -1) != (parts[i].waits ? 0 : parts[i].nodes))
+            fail_msg("part %zu: %s, %lld nodes", i, json_text_or(answer, "approval/state", "-"),
+                     (long long)json_int_or(answer, "accepted_nodes", -1));
+        if (i % 2 == 0)
+            restart(rehearsal);
+    }
+}
+
+static int take_rev(void *context, const char *id, uint64_t rev, const json_t *value,
+                    struct error *err)
+{
+    (void)value;
+    (void)err;
+    if (text_equal(id, "ada"))
+        *(uint64_t *)context = rev;
+    return 0;
+}
+
+/* Of which only the sum and the first time are known: no part of it counts for less than a day. */
+static void a_count_of_an_older_release_counts_on(void **state)
+{
+    static const struct {
+        int64_t ago_ms; /* the first act */
+        bool waits;
+    } cases[] = {
+        { HOUR_MS, true },
+        { 47 * HOUR_MS, true },
+        { 49 * HOUR_MS, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = open_calm(folder, 73, from_three);
+        owned(json) json_t *first = reclaim_as(rehearsal, 2, "ada", "k-1");
+        struct wall_time since = { loop_wall(rehearsal->loop).ms - cases[i].ago_ms };
+        owned(json) json_t *older = json_make("{si so}", "nodes", 2, "since", json_wall(since));
+        owned(json) json_t *answer = NULL;
+        struct journal_batch *batch;
+        uint64_t epoch;
+        uint64_t rev = 0;
+        struct error err = { 0 };
+
+        rehearsal_kill(rehearsal);
+        rehearsal->is_dead = false;
+        assert_int_equal(journal_begin_epoch(rehearsal->journal, &epoch, &err), 0);
+        assert_int_equal(journal_each(rehearsal->journal, "unapproved", take_rev, &rev, &err), 0);
+        assert_true(rev > 0);
+        batch = journal_batch_new(epoch);
+        journal_put(batch, "unapproved", "ada", rev, older);
+        assert_int_equal(journal_commit(rehearsal->journal, &batch, &err), 0);
+        if (rehearsal_start(rehearsal, &err) < 0)
+            fail_msg("%s", err.text);
+        rehearsal_run(rehearsal, MINUTE_MS);
+        answer = reclaim_as(rehearsal, 1, "ada", "k-2");
+        if (text_equal(json_text_or(answer, "approval/state", ""), "waits") != cases[i].waits)
+            fail_msg("case %zu: %s", i, json_text_or(answer, "approval/state", "-"));
+    }
+}
+
 static void without_the_setting_nothing_waits(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -495,6 +581,8 @@ int main(void)
         cmocka_unit_test(other_schedules_overtake_it),
         cmocka_unit_test(what_has_grown_is_looked_at_again),
         cmocka_unit_test(a_large_act_in_parts_is_a_large_act),
+        cmocka_unit_test(parts_around_the_end_of_a_day_count_together),
+        cmocka_unit_test(a_count_of_an_older_release_counts_on),
         cmocka_unit_test(without_the_setting_nothing_waits),
         cmocka_unit_test(a_dry_run_asks_nobody),
         cmocka_unit_test(a_death_does_it_once_or_leaves_it),

@@ -170,27 +170,26 @@ static void handle(const struct api *api, struct http_call *call, int behind);
 struct naming {
     const struct api *api;
     struct http_call *call;
-    int behind;
 };
 
 /* Without its client a call has no headers any more, so nothing is done for it.  When all is over,
-   so is the call, with its server. */
+   so is the call, with its server.  By then the journal may be busy again, so HAS_WAITED ends. */
 static void on_named(void *context, bool is_over)
 {
     struct naming *naming = context;
 
     if (!is_over && http_call_has_client(naming->call))
-        handle(naming->api, naming->call, naming->behind | IS_COUNTED);
+        handle(naming->api, naming->call, IS_COUNTED);
     else if (!is_over)
         http_call_drop(naming->call);
     mem_free(naming);
 }
 
-static bool waits_for_name(const struct api *api, struct http_call *call, int behind)
+static bool waits_for_name(const struct api *api, struct http_call *call)
 {
     struct naming *naming = mem_new(sizeof *naming);
 
-    *naming = (struct naming){ api, call, behind };
+    *naming = (struct naming){ api, call };
     if (access_learn(api->access, call, api->loop, on_named, naming))
         return true;
     mem_free(naming);
@@ -312,6 +311,7 @@ struct wait {
     struct http_call *call;
     json_t *answer; /* to a change; NULL: a read, still to be answered */
     bool is_sent;   /* it is a message for a receiver, whose answer it waits for then */
+    int behind;     /* the call, before */
 };
 
 static void after_wait(void *context, enum journal_fate fate)
@@ -329,18 +329,18 @@ static void after_wait(void *context, enum journal_fate fate)
     } else if (fate == JOURNAL_KEPT && wait->answer) {
         answer_well(wait->call, steal(&wait->answer));
     } else if (fate == JOURNAL_KEPT) {
-        handle(wait->api, wait->call, HAS_WAITED);
+        handle(wait->api, wait->call, wait->behind | HAS_WAITED);
     }
     json_decref(wait->answer); /* of a call that ended with its server */
     mem_free(wait);
 }
 
 static void answer_after(const struct api *api, struct http_call *call, json_t *answer,
-                         bool is_sent)
+                         bool is_sent, int behind)
 {
     struct wait *wait = mem_new(sizeof *wait);
 
-    *wait = (struct wait){ api, call, answer, is_sent };
+    *wait = (struct wait){ api, call, answer, is_sent, behind };
     service_after(api->service, after_wait, wait);
 }
 
@@ -366,7 +366,7 @@ static void answer_route(const struct api *api, const struct route *route, struc
         answer_error(call, &err);
         return;
     }
-    if (waits_for_name(api, call, behind))
+    if (waits_for_name(api, call))
         return;
     if (admit(api, route, call, &ask->person, &err) < 0) {
         answer_error(call, &err);
@@ -384,7 +384,7 @@ static void answer_route(const struct api *api, const struct route *route, struc
     else if ((route->flags & IS_TRIED) && json_bool_or(answer, "is_dry_run", true))
         service_try(api->service, answer, answer_well, call);
     else if (is_act(route))
-        answer_after(api, call, answer, (route->flags & IS_SENT) != 0);
+        answer_after(api, call, answer, (route->flags & IS_SENT) != 0, behind);
     else
         answer_well(call, answer);
 }
@@ -425,7 +425,7 @@ static void handle(const struct api *api, struct http_call *call, int behind)
     } else if (route && route->answer && ((behind & HAS_WAITED) || !(route->flags & IS_KEPT))) {
         answer_route(api, route, &ask, call, behind);
     } else if (route && route->answer) {
-        answer_after(api, call, NULL, false);
+        answer_after(api, call, NULL, false, behind);
     } else {
         error_set(&err, ERROR_NOT_FOUND, "there is no %s %s",
                   http_method_name(http_call_method(call)), ask.target);

@@ -371,6 +371,74 @@ static void a_directory_server_delays_who_needs_it_alone(void **state)
     names_set_source(NULL);
 }
 
+static atomic_bool may_write;
+
+/* As a disk that does not sync, but not forever. */
+static int hold_write(void *context)
+{
+    (void)context;
+    for (int ms = 0; !may_write; ms++) {
+        if (ms == 20 * SECOND_MS) {
+            was_stuck = true;
+            break;
+        }
+        usleep(1000);
+    }
+    return 0;
+}
+
+/* The name comes while a commit is being written that began after the question. */
+static void begin_write(void *context)
+{
+    struct scene *scene = context;
+    struct error err = { 0 };
+    owned(json) json_t *request = json_make("{si ss}", "for_s", 60, "reason", "r");
+    owned(json) json_t *answer = NULL;
+
+    journal_set_gate(scene->world.journal, hold_write, NULL);
+    answer = service_freeze(scene->service, request, "ben", &err);
+    assert_non_null(answer);
+    may_answer = true;
+}
+
+static void let_write(void *context)
+{
+    (void)context;
+    may_write = true;
+}
+
+/* Who asks for events waits for the disk again after the wait for a name; the loop never does. */
+static void a_name_that_comes_late_leaves_no_one_to_wait_for_the_disk(void **state)
+{
+    static const struct names_source source = { find_user_late, getgrnam_r };
+    static const struct user ada = { 61101, OPERATORS, 0 };
+    struct scene scene;
+    struct timer *timers[2];
+    struct error err = { 0 };
+    owned(chars) char *answer = NULL;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    scene_begin(&scene, access_settings);
+    assert_int_equal(journal_write_by_thread(scene.world.journal, scene.loop, &err), 0);
+    names_set_source(&source);
+    may_answer = was_stuck = may_write = false;
+    timers[0] = timer_new(scene.loop, begin_write, &scene);
+    timers[1] = timer_new(scene.loop, let_write, NULL);
+    timer_set(timers[0], SECOND_MS);
+    timer_set(timers[1], 2 * SECOND_MS);
+    answer = ask_as(&scene, &ada, "GET", "/v1/events", "");
+    assert_int_equal(status_of(answer), 200);
+    assert_non_null(strstr(answer, "\"freeze\""));
+    assert_false(was_stuck);
+    timer_free(timers[0]);
+    timer_free(timers[1]);
+    journal_set_gate(scene.world.journal, NULL, NULL);
+    scene_end(&scene);
+    names_set_source(NULL);
+}
+
 /* A flood must not become a flood of questions to a directory server. */
 static void a_request_over_its_rate_asks_for_no_name(void **state)
 {
@@ -476,6 +544,7 @@ int main(void)
         cmocka_unit_test(who_acts_sees_what_was_done),
         cmocka_unit_test(a_person_who_asks_too_often_is_told_to_wait),
         cmocka_unit_test(a_directory_server_delays_who_needs_it_alone),
+        cmocka_unit_test(a_name_that_comes_late_leaves_no_one_to_wait_for_the_disk),
         cmocka_unit_test(a_request_over_its_rate_asks_for_no_name),
         cmocka_unit_test(root_is_named_with_its_login),
         cmocka_unit_test(what_gives_no_clear_right_is_refused),

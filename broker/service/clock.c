@@ -308,6 +308,7 @@ static void follow(struct clock *clock)
     reclaims_move_clock(service, by_ms, batch);
     approvals_move_clock(service, by_ms, batch);
     approve_move_clock(service, by_ms, batch);
+    webhooks_move_clock(service->webhooks, by_ms, batch);
     put_record(clock, batch);
     tell(clock, batch, "clock_followed", by_ms, sentence);
     clock->jump_ms = 0;

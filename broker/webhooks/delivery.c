@@ -29,8 +29,7 @@ struct delivery {
     const struct outbox *outbox;
     struct timer *timer; /* until the next try */
     struct http_exchange *exchange;
-    json_t *row;          /* the message that is tried; NULL: none */
-    int64_t first_try_ms; /* of it; loop time */
+    json_t *row; /* the message that is tried; NULL: none */
     int tries;
     bool is_gone; /* it answered 410 */
 
@@ -142,28 +141,44 @@ static json_t *wall_json(struct wall_time wall)
     return wall.ms == 0 ? json_null() : json_text(wall_format(wall, text));
 }
 
+/* Counts as stored. */
+static void put(struct delivery *delivery, struct journal_batch *batch)
+{
+    owned(json) json_t *value = json_make(
+        "{sI sI sI sI so so ss}", "seq", (json_int_t)delivery->seq, "sent",
+        (json_int_t)delivery->sent, "refused", (json_int_t)delivery->refused, "dropped",
+        (json_int_t)delivery->dropped, "failing", wall_json(delivery->failing), "accepted",
+        wall_json(delivery->accepted), "answer", delivery->answer);
+
+    journal_put(batch, "webhook", delivery->hook->name, delivery->rev++, value);
+    delivery->stored_seq = delivery->seq;
+}
+
+void delivery_move_clock(struct delivery *delivery, int64_t by_ms, struct journal_batch *batch)
+{
+    struct wall_time *times[] = { &delivery->failing, &delivery->accepted };
+
+    if (delivery->rev == 0)
+        return; /* it has no time yet */
+    for (size_t i = 0; i < COUNT_OF(times); i++)
+        if (times[i]->ms != 0)
+            times[i]->ms += by_ms;
+    put(delivery, batch);
+}
+
 /* event: what is told beside it, taken; NULL: nothing. */
 static void save(struct delivery *delivery, json_t *event)
 {
     struct runner *runner = delivery->runner;
     struct journal_batch *batch = journal_batch_new(runner->epoch);
     owned(json) json_t *story = event;
-    owned(json) json_t *value = json_make(
-        "{sI sI sI sI so so ss}", "seq", (json_int_t)delivery->seq, "sent",
-        (json_int_t)delivery->sent, "refused", (json_int_t)delivery->refused, "dropped",
-        (json_int_t)delivery->dropped, "failing", wall_json(delivery->failing), "accepted",
-        wall_json(delivery->accepted), "answer", delivery->answer);
     struct error err;
 
-    journal_put(batch, "webhook", delivery->hook->name, delivery->rev, value);
+    put(delivery, batch);
     if (story)
         journal_event(batch, runner_now(runner), story);
-    if (journal_commit(runner->world->journal, &batch, &err) < 0) {
+    if (journal_commit(runner->world->journal, &batch, &err) < 0)
         runner_break(runner, &err);
-        return;
-    }
-    delivery->rev++;
-    delivery->stored_seq = delivery->seq;
 }
 
 /* What became of a message that was not accepted. */
@@ -212,13 +227,13 @@ static void begin_failing(struct delivery *delivery)
 
 static void try_again(struct delivery *delivery, const struct http_answer *answer)
 {
-    const struct world *world = delivery->runner->world;
+    struct wall_time came = outbox_at(delivery->outbox, delivery->row);
     bool is_first = delivery->failing.ms == 0;
 
     delivery->tries++;
     if (is_first)
         begin_failing(delivery);
-    if (loop_now(world->loop) - delivery->first_try_ms >= GIVEN_UP_MS) {
+    if (runner_now(delivery->runner).ms - came.ms >= GIVEN_UP_MS) {
         json_t *story = story_of(delivery, "message_dropped", delivery->row);
 
         delivery->dropped++;
@@ -324,12 +339,10 @@ void delivery_go(struct delivery *delivery)
         return;
     drop_excess(delivery);
     while (!delivery->row && (row = outbox_next(delivery->outbox, delivery->hook, delivery->seq))) {
-        if (delivery->is_gone) {
+        if (delivery->is_gone)
             (void)delivery_drop(delivery, row);
-            continue;
-        }
-        delivery->row = json_incref(row);
-        delivery->first_try_ms = loop_now(delivery->runner->world->loop);
+        else
+            delivery->row = json_incref(row);
     }
     if (delivery->runner->is_broken)
         return;

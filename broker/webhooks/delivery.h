@@ -8,8 +8,8 @@
  *
  * Between tries of a message it waits 5 s, then twice as long, up to ten minutes, more or less a
  * fifth, and at least as long as Retry-After says, up to an hour.  A message that is refused, or
- * not accepted for a day, is given up: an event names it.  After a 410 no message is sent until the
- * service starts again, its configuration is read again, or a test is accepted.
+ * not accepted within a day of its event, is given up: an event names it.  After a 410 no message
+ * is sent until the service starts again, its configuration is read again, or a test is accepted.
  */
 #pragma once
 
@@ -39,6 +39,9 @@ void delivery_go(struct delivery *delivery);
 
 /* The outbox has no place for the message, its oldest, any more.  False: it is just being sent. */
 bool delivery_drop(struct delivery *delivery, const json_t *row);
+
+/* Shifts its times, because a jump of the wall clock is followed; into the batch. */
+void delivery_move_clock(struct delivery *delivery, int64_t by_ms, struct journal_batch *batch);
 
 void delivery_add_condition(const struct delivery *delivery, struct health *health);
 

@@ -6,6 +6,7 @@
 #include "broker/webhooks/outbox.h"
 
 #include "base/input/json.h"
+#include "base/text.h"
 #include "broker/webhooks/message.h"
 
 static int64_t seq_of(const json_t *row)
@@ -17,6 +18,35 @@ void outbox_clear(struct outbox *outbox)
 {
     outbox_forget(outbox, INT64_MAX);
     array_clear(&outbox->rows);
+    array_clear(&outbox->jumps);
+}
+
+struct wall_time outbox_at(const struct outbox *outbox, const json_t *row)
+{
+    struct wall_time at = { json_int_or(row, "at", 0) };
+
+    for (size_t i = 0; i < outbox->jumps.count; i++)
+        if (outbox->jumps.items[i].seq > seq_of(row))
+            at.ms += outbox->jumps.items[i].by_ms;
+    return at;
+}
+
+void outbox_jump(struct outbox *outbox, int64_t by_ms)
+{
+    *array_add(&outbox->jumps) = (struct outbox_jump){ INT64_MAX, by_ms };
+}
+
+void outbox_note(struct outbox *outbox, const json_t *row)
+{
+    if (!text_equal(json_text_or(row, "event/event", ""), "clock_followed"))
+        return;
+    for (size_t i = 0; i < outbox->jumps.count; i++)
+        if (outbox->jumps.items[i].seq == INT64_MAX) {
+            outbox->jumps.items[i].seq = seq_of(row);
+            return;
+        }
+    *array_add(&outbox->jumps) =
+        (struct outbox_jump){ seq_of(row), json_int_or(row, "event/by_s", 0) * SECOND_MS };
 }
 
 void outbox_add(struct outbox *outbox, json_t *row)
@@ -54,4 +84,6 @@ void outbox_forget(struct outbox *outbox, int64_t seq)
     for (size_t i = gone; i < outbox->rows.count; i++)
         outbox->rows.items[i - gone] = outbox->rows.items[i];
     outbox->rows.count -= gone;
+    while (outbox->jumps.count > 0 && outbox->jumps.items[0].seq <= seq)
+        array_remove(&outbox->jumps, 0);
 }

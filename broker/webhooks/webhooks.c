@@ -208,6 +208,7 @@ static void on_kept(void *context, enum journal_fate fate)
         return runner_break(webhooks->runner, &err);
     json_array_foreach(rows, i, row) {
         outbox->scanned = json_int_or(row, "seq", outbox->scanned);
+        outbox_note(outbox, row);
         if (!is_wanted(webhooks, row))
             continue;
         outbox_add(outbox, row);
@@ -276,6 +277,15 @@ void webhooks_look(struct webhooks *webhooks, const json_t *health, const json_t
     }
     webhooks->told_rev++;
     scan(webhooks);
+}
+
+void webhooks_move_clock(struct webhooks *webhooks, int64_t by_ms, struct journal_batch *batch)
+{
+    if (webhooks->deliveries.count == 0)
+        return; /* the chain is not read */
+    outbox_jump(&webhooks->outbox, by_ms);
+    for (size_t i = 0; i < webhooks->deliveries.count; i++)
+        delivery_move_clock(webhooks->deliveries.items[i], by_ms, batch);
 }
 
 /* ---- what people see and ask ---- */

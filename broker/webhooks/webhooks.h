@@ -30,6 +30,9 @@ void webhooks_look(struct webhooks *webhooks, const json_t *health, const json_t
 /* Whether a look would compare anything now; before, what it needs need not be made. */
 bool webhooks_want_look(const struct webhooks *webhooks);
 
+/* Shifts the stored times, because a jump of the wall clock is followed. */
+void webhooks_move_clock(struct webhooks *webhooks, int64_t by_ms, struct journal_batch *batch);
+
 void webhooks_add_conditions(const struct webhooks *webhooks, struct health *health);
 
 /* [delivery_describe()] */

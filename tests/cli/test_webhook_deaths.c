@@ -299,7 +299,8 @@ static void what_comes_during_a_request_is_bounded_too(void **state)
     receiver_close(&receiver);
 }
 
-/* A receiver that hates one message does not keep the next ones forever. */
+/* Also one that waited behind another.  A receiver that hates one message does not keep the next
+   ones forever. */
 static void after_a_day_a_message_is_given_up(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -312,16 +313,72 @@ static void after_a_day_a_message_is_given_up(void **state)
     rehearsal_run(rehearsal, MINUTE_MS);
     write_messages(rehearsal, 2);
     restart(rehearsal);
-    rehearsal_run(rehearsal, DAY_MS - HOUR_MS);
+    rehearsal_run(rehearsal, DAY_MS - 2 * HOUR_MS);
+    write_messages(rehearsal, 1);
+    restart(rehearsal);
+    rehearsal_run(rehearsal, HOUR_MS);
     assert_int_equal(number(rehearsal, 0, "dropped"), 0);
     rehearsal_run(rehearsal, 2 * HOUR_MS);
-    assert_int_equal(number(rehearsal, 0, "dropped"), 1);
+    assert_int_equal(number(rehearsal, 0, "dropped"), 2);
     /* Each ten minutes, more or less a fifth. */
     assert_in_range(receiver_count(&receiver, "cloud"), 120, 200);
     receiver.sick_path = NULL;
     rehearsal_run(rehearsal, HOUR_MS);
     assert_int_equal(number(rehearsal, 0, "sent"), 1);
     receiver_close(&receiver);
+}
+
+/* Neither a restart nor a jump of the clock that is followed gives it another day, or takes one. */
+static void its_day_is_a_day_of_the_world(void **state)
+{
+    static const struct {
+        int64_t jump_ms; /* after an hour */
+        bool restarts;   /* after 20 */
+    } cases[] = {
+        { 0, true },
+        { 2 * (int64_t)DAY_MS, false },
+        { 2 * (int64_t)DAY_MS, true },
+        { -2 * (int64_t)DAY_MS, false },
+        { -2 * (int64_t)DAY_MS, true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        int hours = (int)(cases[i].jump_ms / HOUR_MS);
+        owned(chars) char *clocks = text_format("clocks: { prod-a: %dh, research-a: %dh }\n", hours,
+                                                hours);
+        struct receiver receiver;
+        struct rehearsal *rehearsal = receiver_open(&receiver, folder, receiver_settings, clocks);
+        owned(json) json_t *row = NULL;
+        struct wall_time failing = { 0 };
+        struct error err;
+
+        receiver.sick_path = "cloud";
+        receiver.sick_status = 500;
+        rehearsal_run(rehearsal, MINUTE_MS);
+        write_messages(rehearsal, 1);
+        restart(rehearsal);
+        rehearsal_run(rehearsal, HOUR_MS);
+        loop_virtual_jump(rehearsal->loop, cases[i].jump_ms);
+        rehearsal_run(rehearsal, HOUR_MS);
+        assert_int_equal(story_count(rehearsal, "clock_followed"), cases[i].jump_ms != 0);
+        assert_true(warns_of(rehearsal, "webhook cloud has accepted no message since"));
+        row = row_of(rehearsal, 0);
+        assert_int_equal(wall_parse(json_text_or(row, "failing_since", ""), false, &failing, &err),
+                         0);
+        assert_true(llabs(loop_wall(rehearsal->loop).ms - failing.ms - 2 * HOUR_MS) < MINUTE_MS);
+        rehearsal_run(rehearsal, 18 * HOUR_MS);
+        if (cases[i].restarts)
+            restart(rehearsal);
+        rehearsal_run(rehearsal, 3 * HOUR_MS);
+        if (number(rehearsal, 0, "dropped") > 0)
+            fail_msg("case %zu: given up before its day is over", i);
+        rehearsal_run(rehearsal, 90 * MINUTE_MS);
+        if (number(rehearsal, 0, "dropped") == 0)
+            fail_msg("case %zu: not given up after its day", i);
+        receiver_close(&receiver);
+    }
 }
 
 static int find_rev(void *context, const char *id, uint64_t rev, const json_t *value,
@@ -454,6 +511,7 @@ int main(void)
         cmocka_unit_test(too_many_messages_are_dropped_by_name_the_oldest_first),
         cmocka_unit_test(what_comes_during_a_request_is_bounded_too),
         cmocka_unit_test(after_a_day_a_message_is_given_up),
+        cmocka_unit_test(its_day_is_a_day_of_the_world),
         cmocka_unit_test(a_record_that_cannot_be_read_is_set_aside),
         cmocka_unit_test(no_secret_is_shown_anywhere),
         cmocka_unit_test(files_that_are_mended_are_used_without_a_restart),

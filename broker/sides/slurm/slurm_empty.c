@@ -35,16 +35,29 @@ static bool has_part(const struct snapshot *snapshot, const char *node, const ch
     return false;
 }
 
-static int64_t requeue_ms(const struct transfer *transfer, int64_t checkpoint_ms);
+static int64_t checkpoint_ms(const struct runner *runner, const struct transfer *transfer)
+{
+    return slurm_cluster_checkpoint_ms(
+        fleet_cluster(runner->fleet, slurm_place(runner, transfer).cluster));
+}
+
+/* When the jobs must go: at the drain's deadline; in a reclaim as soon as checkpoints are made. */
+static int64_t requeue_ms(const struct runner *runner, const struct transfer *transfer)
+{
+    int64_t soon_ms = transfer->step_began.ms + checkpoint_ms(runner, transfer);
+    int64_t due_ms = lateness_drain_due(runner, transfer).ms;
+
+    return transfer->is_emergency && soon_ms < due_ms ? soon_ms : due_ms;
+}
 
 /* Whether `left` asks a job of both rather than `right`: a reclaim before a schedule, one that no
    freeze holds, and then who asks first. */
 static bool asks_before(const struct runner *runner, const struct transfer *left,
-                        const struct transfer *right, int64_t checkpoint_ms)
+                        const struct transfer *right)
 {
     bool is_held = runner_freeze(runner, left) != NULL;
-    int64_t left_ms = left->step == STEP_FORCE ? 0 : requeue_ms(left, checkpoint_ms);
-    int64_t right_ms = right->step == STEP_FORCE ? 0 : requeue_ms(right, checkpoint_ms);
+    int64_t left_ms = left->step == STEP_FORCE ? 0 : requeue_ms(runner, left);
+    int64_t right_ms = right->step == STEP_FORCE ? 0 : requeue_ms(runner, right);
 
     if (left->is_emergency != right->is_emergency)
         return left->is_emergency;
@@ -60,7 +73,6 @@ static bool is_asked_by_another(const struct runner *runner, const struct transf
 {
     const struct snapshot *snapshot = slurm_origin_snapshot(runner, transfer);
     const struct config_cluster *cluster = slurm_place(runner, transfer).cluster;
-    int64_t checkpoint_ms = slurm_cluster_checkpoint_ms(fleet_cluster(runner->fleet, cluster));
     const struct transfer *other;
     struct tenant place;
     bool is_older = true;
@@ -74,8 +86,8 @@ static bool is_asked_by_another(const struct runner *runner, const struct transf
         if (!other->is_undoing && place.cluster == cluster &&
             (other->step == STEP_DRAIN || other->step == STEP_FORCE) &&
             has_part(snapshot, place.node, key) &&
-            (is_older ? !asks_before(runner, transfer, other, checkpoint_ms)
-                      : asks_before(runner, other, transfer, checkpoint_ms)))
+            (is_older ? !asks_before(runner, transfer, other)
+                      : asks_before(runner, other, transfer)))
             return true;
     }
     return false;
@@ -109,21 +121,6 @@ static bool is_signalled_now(const struct runner *runner, const struct transfer 
 {
     return effect_is_open(transfer, &slurm_effect_signal, slurm_job_key(job),
                           slurm_origin_snapshot(runner, transfer)->pods_seen_ms);
-}
-
-static int64_t checkpoint_ms(const struct runner *runner, const struct transfer *transfer)
-{
-    return slurm_cluster_checkpoint_ms(
-        fleet_cluster(runner->fleet, slurm_place(runner, transfer).cluster));
-}
-
-/* When the jobs must go: at the drain's deadline; in a reclaim as soon as checkpoints are made. */
-static int64_t requeue_ms(const struct runner *runner, const struct transfer *transfer)
-{
-    int64_t soon_ms = transfer->step_began.ms + checkpoint_ms(runner, transfer);
-    int64_t due_ms = lateness_drain_due(runner, transfer).ms;
-
-    return transfer->is_emergency && soon_ms < due_ms ? soon_ms : due_ms;
 }
 
 /* Whether the job is to be asked for a checkpoint yet, or has time for it left.  A signal that

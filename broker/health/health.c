@@ -105,15 +105,29 @@ bool health_holds(const struct health *health, enum condition_kind kind, const c
     return false;
 }
 
-/* By the place of its kind in the table; those of one kind stay in the order of the look. */
+/* Of one that may only await an answer: it calls nobody at night. */
+static enum severity severity_of(const struct finding *finding)
+{
+    enum severity severity = condition_row(finding->is.kind)->severity;
+
+    return finding->is.is_early && severity > SEVERITY_WARNING ? SEVERITY_WARNING : severity;
+}
+
+/* By the severity that is told, then by the place of its kind in the table; those of one kind stay
+   in the order of the look.  All faces take the first for the worst. */
 static void sort(struct findings *findings)
 {
     struct findings sorted = { 0 };
 
-    for (int kind = 0; kind < CONDITION_KINDS; kind++)
-        for (size_t i = 0; i < findings->list.count; i++)
-            if (findings->list.items[i].is.kind == (enum condition_kind)kind)
-                *array_add(&sorted.list) = findings->list.items[i];
+    for (int severity = SEVERITY_CRITICAL; severity >= SEVERITY_NOTE; severity--)
+        for (int kind = 0; kind < CONDITION_KINDS; kind++)
+            for (size_t i = 0; i < findings->list.count; i++) {
+                const struct finding *finding = &findings->list.items[i];
+
+                if (finding->is.kind == (enum condition_kind)kind &&
+                    severity_of(finding) == (enum severity)severity)
+                    *array_add(&sorted.list) = *finding;
+            }
     require(sorted.list.count == findings->list.count);
     array_clear(&findings->list);
     sorted.by_key = map_new(NULL);
@@ -162,7 +176,6 @@ static void tell(const struct findings *mine, const struct findings *others, boo
 void health_end(struct health *health, struct wall_time now, health_told_fn told, void *context)
 {
     require(health->said);
-    sort(&health->held);
     for (size_t i = 0; i < health->held.list.count; i++) {
         struct finding *finding = &health->held.list.items[i];
         const struct finding *before = find(&health->former, finding->key);
@@ -170,6 +183,7 @@ void health_end(struct health *health, struct wall_time now, health_told_fn told
         if (finding->is.since.ms == 0)
             finding->is.since = before ? before->is.since : now;
     }
+    sort(&health->held);
     if (told) {
         tell(&health->told, &health->held, false, told, context);
         tell(&health->held, &health->told, true, told, context);
@@ -181,14 +195,6 @@ void health_end(struct health *health, struct wall_time now, health_told_fn told
     }
     clear(&health->former);
     map_free(steal(&health->said));
-}
-
-/* Of one that may only await an answer: it calls nobody at night. */
-static enum severity severity_of(const struct finding *finding)
-{
-    enum severity severity = condition_row(finding->is.kind)->severity;
-
-    return finding->is.is_early && severity > SEVERITY_WARNING ? SEVERITY_WARNING : severity;
 }
 
 static json_t *describe(const struct finding *finding)
@@ -205,17 +211,12 @@ static json_t *describe(const struct finding *finding)
 
 json_t *health_describe(const struct health *health)
 {
-    const struct finding *worst = NULL;
+    const struct finding *worst = health->held.list.count > 0 ? health->held.list.items : NULL;
     json_t *rows = json_array();
 
     require(!health->said);
-    for (size_t i = 0; i < health->held.list.count; i++) {
-        const struct finding *finding = &health->held.list.items[i];
-
-        if (!worst || severity_of(finding) > severity_of(worst))
-            worst = finding;
-        json_array_append_new(rows, describe(finding));
-    }
+    for (size_t i = 0; i < health->held.list.count; i++)
+        json_array_append_new(rows, describe(&health->held.list.items[i]));
     return json_make("{ss ss so}", "severity", worst ? severity_name(severity_of(worst)) : "ok",
                      "word", worst ? condition_row(worst->is.kind)->word : "", "conditions", rows);
 }

@@ -139,12 +139,58 @@ static void a_condition_is_dated_by_its_first_look(void **state)
     }
 }
 
+#define AT "1970-01-01T00:01:00Z"
+
+/* What is told as a warning, because perhaps only an answer is awaited, does not stand before what
+   is critical: faces take the sentence of the first, and the word of the whole. */
+static void the_first_has_the_word_of_the_whole(void **state)
+{
+    static const struct {
+        struct condition conditions[2];
+        const char *held;
+    } rows[] = {
+        { { { .kind = CONDITION_CLUSTER_UNREACHABLE, .what = "r", .is_early = true },
+            { .kind = CONDITION_PRODUCTION_SHORT, .what = "p" } },
+          "critical SHORT: p|1|" AT "|do; r|0|" AT "|do; " },
+        { { { .kind = CONDITION_JOURNAL_DOUBT, .what = "j" },
+            { .kind = CONDITION_POOL_STALE, .what = "s", .is_early = true } },
+          "warning STALE: s|1|" AT "|do; j|0|" AT "|do; " },
+        { { { .kind = CONDITION_FROZEN, .what = "f" },
+            { .kind = CONDITION_POOL_STALE, .what = "s", .is_early = true } },
+          "warning STALE: s|1|" AT "|do; f|0|" AT "|do; " },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(health) struct health *health = health_new();
+        owned(json) json_t *described = NULL;
+        owned(chars) char *now = NULL;
+        const char *word;
+
+        health_begin(health);
+        for (size_t k = 0; k < COUNT_OF(rows[i].conditions); k++) {
+            struct condition condition = rows[i].conditions[k];
+
+            condition.advice = "do";
+            health_add(health, &condition, text_format("%zu", k));
+        }
+        health_end(health, (struct wall_time){ 60 * SECOND_MS }, NULL, NULL);
+        described = health_describe(health);
+        word = json_text_or(json_array_get(json_object_get(described, "conditions"), 0), "word",
+                            "-");
+        assert_string_equal(json_text_or(described, "word", ""), word);
+        now = held(health);
+        assert_string_equal(now, rows[i].held);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_worst_stands_first_in_the_table),
         cmocka_unit_test(the_page_has_each_condition),
         cmocka_unit_test(a_condition_is_dated_by_its_first_look),
+        cmocka_unit_test(the_first_has_the_word_of_the_whole),
     };
 
     mem_setup();

@@ -182,6 +182,7 @@ void health_end(struct health *health, struct wall_time now, health_told_fn told
 
         if (finding->is.since.ms == 0)
             finding->is.since = before ? before->is.since : now;
+        finding->is.is_early |= now.ms - finding->is.since.ms < finding->is.early_ms;
     }
     sort(&health->held);
     if (told) {

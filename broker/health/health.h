@@ -23,6 +23,7 @@ struct condition {
     const char *cluster; /* whose state it changes; NULL: none */
     const char *advice;  /* NULL: that of its kind */
     bool is_early;       /* perhaps only an answer is awaited: it is a warning, and not told yet */
+    int64_t early_ms;    /* it is early for so long from the look that found it first on */
 };
 
 struct health;

@@ -64,8 +64,10 @@ struct plan_pool {
     const struct config_pool *config;
     int64_t present;      /* machines that exist in it and do not leave */
     int64_t unseen;       /* of `present`, without a Node: they serve nothing */
+    int64_t useless;      /* production: of `present`, without a Node that pods can use */
     int64_t incoming;     /* of live transfers, not among `present` */
     int64_t wanted;       /* production: the target, -1: left alone; research: not used */
+    int64_t in_force;     /* production: what the window in force alone wants, -1: nothing */
     bool is_known;        /* its cluster and its list were seen lately */
     bool is_heard;        /* both answered when last asked; such pools come first */
     struct wall_time due; /* when the wanted number is needed; 0: now */

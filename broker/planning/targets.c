@@ -186,3 +186,34 @@ struct wall_time target_due(const struct horizon *horizon, const struct config_p
     }
     return edge.ms > horizon->now.ms ? edge : (struct wall_time){ 0 };
 }
+
+/* As far as it is known from `back_ms` before now on; that time itself: perhaps since earlier. */
+static struct wall_time wanted_since(const struct horizon *horizon, const struct question *question,
+                                     int64_t wanted, int64_t back_ms)
+{
+    struct wall_time edge = { horizon->now.ms - back_ms };
+    struct wall_time since = edge;
+    bool was = ask(schedule_at(horizon, edge), question) >= wanted;
+
+    while ((edge = target_edge(horizon, edge)).ms > 0 && edge.ms <= horizon->now.ms) {
+        bool is = ask(schedule_at(horizon, edge), question) >= wanted;
+
+        if (is && !was)
+            since = edge;
+        was = is;
+    }
+    return since;
+}
+
+struct wall_time target_since(const struct horizon *horizon, const struct config_pool *pool,
+                              int64_t have)
+{
+    const struct question question = { .pool = pool };
+    int64_t in_force = ask(schedule_at(horizon, horizon->now), &question);
+    int64_t wanted = have < in_force ? have + 1 : in_force;
+    struct wall_time since = wanted_since(horizon, &question, wanted, DAY_MS);
+
+    return since.ms > horizon->now.ms - DAY_MS
+               ? since
+               : wanted_since(horizon, &question, wanted, LOOK_MS_MAX);
+}

@@ -58,6 +58,11 @@ struct target target_nodes(const struct horizon *horizon, const struct config_po
 struct wall_time target_due(const struct horizon *horizon, const struct config_pool *pool,
                             int64_t have);
 
+/* Since when, without a break, the windows have wanted more nodes of the pool than it has, or at
+   least as many as the one in force; at most for a week. */
+struct wall_time target_since(const struct horizon *horizon, const struct config_pool *pool,
+                              int64_t have);
+
 /* Replicas of a workload in a cluster, likewise. */
 struct target target_replicas(const struct horizon *horizon, const struct config_workload *workload,
                               const struct config_cluster *cluster);

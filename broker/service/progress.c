@@ -1,9 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Work that is stalled: reclaims that wait for machines, pools that get none, production that has
- * less than it wants, clusters that are not heard, moves that come late.  Reads facts, changes
- * nothing.
+ * Work that is stalled: reclaims that wait for machines, pools that get none, clusters that are not
+ * heard, moves that come late.  Reads facts, changes nothing.
  */
 #include "base/text.h"
 #include "broker/service/service_parts.h"
@@ -233,80 +232,6 @@ static void look_at_reclaim(const struct service *service, struct survey *survey
     }
 }
 
-/* Numbers of a production cluster over its pools. */
-struct supply {
-    int64_t present;
-    int64_t incoming;
-    int64_t wanted; /* -1: nothing wants a number, or a pool was never seen: no number is known */
-    struct wall_time due;
-    bool is_due; /* some pool has, with incoming nodes, fewer than it wants by now */
-};
-
-static struct supply supply_of(const struct service *service, const struct survey *survey,
-                               const struct config_cluster *cluster)
-{
-    struct wall_time now = loop_wall(service->world->loop);
-    struct supply supply = { .wanted = -1 };
-
-    for (size_t i = 0; i < service->config->pool_count; i++) {
-        const struct plan_pool *pool = &survey->pools[i];
-        int64_t wanted = plan_wanted(pool);
-
-        if (pool->config->cluster != cluster || wanted < 0)
-            continue;
-        if (!survey_ever_saw(service, pool->config))
-            return (struct supply){ .wanted = -1 };
-        supply.present += pool->present;
-        supply.incoming += pool->incoming;
-        supply.wanted = (supply.wanted < 0 ? 0 : supply.wanted) + wanted;
-        if (wanted <= pool->present + pool->incoming)
-            continue;
-        supply.due = pool->due;
-        supply.is_due |= pool->due.ms <= now.ms;
-    }
-    return supply;
-}
-
-/* Why no machines come, as far as it is known; *ret_advice: what ends that, if it is special. */
-static char *why_short(const struct service *service, const struct config_cluster *cluster,
-                       const char **ret_advice)
-{
-    const struct freeze *freeze = guard_freeze(&service->guard, cluster,
-                                               loop_wall(service->world->loop));
-    char until[WALL_TEXT_SIZE];
-
-    if (freeze) {
-        *ret_advice = "`sluice unfreeze` ends the freeze, and `sluice reclaim` passes it";
-        return text_format(": a freeze by %s holds all moves until %s", freeze->by,
-                           wall_format(freeze->until, until));
-    }
-    return service->held[0] != '\0' ? text_format(": %s", service->held) : mem_copy_chars("");
-}
-
-/* While nodes are on their way, the pool is short only of nodes that no transfer brings and that
-   are due by now. */
-static void look_at_production(const struct service *service, const struct survey *survey,
-                               const struct config_cluster *cluster, struct health *health)
-{
-    struct supply supply = supply_of(service, survey, cluster);
-    struct wall_time now = loop_wall(service->world->loop);
-    struct condition condition = { .kind = CONDITION_PRODUCTION_SHORT,
-                                   .since = supply.due.ms <= now.ms ? supply.due
-                                                                    : (struct wall_time){ 0 },
-                                   .what = cluster->name,
-                                   .cluster = cluster->name };
-    owned(chars) char *why = NULL;
-
-    if (cluster->role != ROLE_PRODUCTION || supply.wanted <= supply.present ||
-        (supply.incoming > 0 && !supply.is_due))
-        return;
-    why = why_short(service, cluster, &condition.advice);
-    health_add(health, &condition,
-               text_format("%s has %" PRId64 " nodes and wants %" PRId64 ", %" PRId64
-                           " are on their way%s",
-                           cluster->name, supply.present, supply.wanted, supply.incoming, why));
-}
-
 /* A cluster that still counts, and has said nothing for longer than it takes if it is well. */
 static void look_at_silence(const struct service *service, const struct config_cluster *cluster,
                             const struct condition *outage, int64_t age_ms, struct health *health)
@@ -380,8 +305,8 @@ static void look_at_lists(const struct service *service, const struct config_poo
                                                               : "its cloud does not answer"));
 }
 
-bool service_margin(const struct service *service, struct wall_time *ret_due,
-                    int64_t *ret_margin_ms)
+bool service_margin(const struct service *service, const struct config_cluster *cluster,
+                    struct wall_time *ret_due, int64_t *ret_margin_ms)
 {
     const struct transfer *transfer;
     bool is_any = false;
@@ -389,7 +314,8 @@ bool service_margin(const struct service *service, struct wall_time *ret_due,
     for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));) {
         int64_t margin_ms;
 
-        if (transfer->due.ms == 0 || transfer->is_undoing)
+        if (transfer->due.ms == 0 || transfer->is_undoing ||
+            (cluster && transfer_goal(transfer)->cluster != cluster))
             continue;
         margin_ms = transfer->due.ms - runner_expected(service->runner, transfer, 95).ms;
         if (is_any && margin_ms >= *ret_margin_ms)
@@ -401,18 +327,22 @@ bool service_margin(const struct service *service, struct wall_time *ret_due,
     return is_any;
 }
 
-static void look_at_margin(const struct service *service, struct health *health)
+static void look_at_margin(const struct service *service, const struct config_cluster *cluster,
+                           struct health *health)
 {
-    const struct condition condition = { .kind = CONDITION_MOVE_LATE };
+    const struct condition condition = { .kind = CONDITION_MOVE_LATE,
+                                         .what = cluster->name,
+                                         .cluster = cluster->name };
     struct wall_time due = { 0 };
     int64_t margin_ms = 0;
     char text[DURATION_TEXT_SIZE];
     char by[WALL_TEXT_SIZE];
 
-    if (service_margin(service, &due, &margin_ms) && margin_ms <= -SECOND_MS)
+    if (service_margin(service, cluster, &due, &margin_ms) && margin_ms <= -SECOND_MS)
         health_add(health, &condition,
-                   text_format("nodes that are due at %s come about %s late (p95)",
-                               wall_format(due, by), duration_format(-margin_ms, text)));
+                   text_format("nodes of %s that are due at %s come about %s late (p95)",
+                               cluster->name, wall_format(due, by),
+                               duration_format(-margin_ms, text)));
 }
 
 static void look_at_freezes(const struct service *service, struct health *health)
@@ -460,10 +390,9 @@ void progress_look(const struct service *service, struct survey *survey, struct 
         look_at_lists(service, &config->pools[i], health);
     }
     for (size_t i = 0; i < config->cluster_count; i++) {
-        look_at_production(service, survey, &config->clusters[i], health);
         look_at_cluster(service, &config->clusters[i], health);
+        look_at_margin(service, &config->clusters[i], health);
     }
     look_at_lead_times(service, health);
-    look_at_margin(service, health);
     look_at_freezes(service, health);
 }

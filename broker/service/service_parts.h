@@ -426,6 +426,11 @@ int64_t supply_units(const struct service *service, const struct config_pool *po
 /* The same nodes, as far as they have all GPUs of their machine. */
 int64_t supply_nodes(const struct service *service, const struct config_pool *pool,
                      supply_filter_fn is_wanted, const void *context);
+/* Whether pods could use it without a cordon: Ready, handed over, all GPUs of the machine there. */
+bool supply_serves(const struct service *service, const struct config_pool *pool,
+                   const struct node *node);
+/* Adds conditions for production that lacks nodes.  Call it after progress_look(). */
+void supply_look(const struct service *service, const struct survey *survey, struct health *health);
 
 /* scaler.c: replicas of the workloads' Deployments */
 struct scaler *scaler_new(struct service *service) __attribute__((warn_unused_result));
@@ -478,14 +483,13 @@ void service_look(struct service *service, struct survey *survey, bool is_turn);
 json_t *service_guesses(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* progress.c: adds conditions for stalled work: reclaims, pools that get no machines, production
-   that is short, clusters that do not answer, moves that come late. */
+/* progress.c: adds conditions: reclaims and pools that get nothing, silent clusters, late moves. */
 void progress_look(const struct service *service, struct survey *survey, struct health *health);
 /* Nodes that the reclaim's pool still lacks of its level; not above 0: none. */
 int64_t reclaim_missing(const struct survey *survey, const struct reclaim *reclaim);
-/* Of the live transfers that are due, the tightest: due - expected (p95); false: none is due. */
-bool service_margin(const struct service *service, struct wall_time *ret_due,
-                    int64_t *ret_margin_ms);
+/* The least due - expected (p95) of live transfers to the cluster (NULL: any); false: none. */
+bool service_margin(const struct service *service, const struct config_cluster *cluster,
+                    struct wall_time *ret_due, int64_t *ret_margin_ms);
 /* Whether the pool gets no machines now: it is closed, or the last attempts at it failed.
    ERROR_NO_CAPACITY and a sentence; 0: nothing is known against it. */
 int pool_gets_machines(const struct service *service, const struct config_pool *pool,

@@ -344,7 +344,7 @@ static void add_margin(json_t *status, const struct service *service)
     int64_t margin_ms = 0;
     int count = 0;
     json_t *steps = describe_steps(service, &count);
-    bool is_due = service_margin(service, &tightest, &margin_ms);
+    bool is_due = service_margin(service, NULL, &tightest, &margin_ms);
 
     json_object_set_new(status, "live_transfers", json_integer(count));
     json_object_set_new(status, "steps", steps);

@@ -290,14 +290,20 @@ static void survey_pool(const struct service *service, const struct survey *surv
                         struct plan_pool *pool)
 {
     int64_t paid_ms = must_last(service, pool->config, survey->asking).ms;
+    bool is_production = pool->config->cluster->role == ROLE_PRODUCTION;
     void *value;
 
     for (size_t i = 0;
          map_next(fleet_pool(service->fleet, pool->config)->instances, &i, NULL, &value);) {
+        const struct node *node;
+
         if (!is_present(service, survey->held, pool->config, value, paid_ms))
             continue;
+        node = fleet_node_of(service->fleet, pool->config, value);
         pool->present++;
-        pool->unseen += !fleet_node_of(service->fleet, pool->config, value);
+        pool->unseen += !node;
+        if (is_production)
+            pool->useless += !node || !supply_serves(service, pool->config, node);
     }
 }
 
@@ -366,13 +372,16 @@ static void survey_live(struct service *service, struct survey *survey)
 static void survey_wish(struct service *service, const struct map *book, struct plan_pool *pool)
 {
     const struct horizon horizon = survey_horizon(service, book, pool->config->cluster);
+    struct target target;
     struct error err;
 
     pool->is_known = survey_knows(service, pool->config, &err);
     pool->is_heard = is_heard(service, pool->config);
     if (pool->config->cluster->role != ROLE_PRODUCTION)
         return;
-    pool->wanted = target_nodes(&horizon, pool->config).wanted;
+    target = target_nodes(&horizon, pool->config);
+    pool->wanted = target.wanted;
+    pool->in_force = target.now;
     reclaims_list(service, pool);
     pool->due = target_due(&horizon, pool->config, pool->present + pool->incoming);
 }

@@ -376,6 +376,7 @@ static void look(const struct service *service, struct survey *survey, struct he
     add_unknown(service, health);
     approvals_look(service, health);
     progress_look(service, survey, health);
+    supply_look(service, survey, health);
     if (service->held[0] != '\0')
         add(health, CONDITION_MOVES_HELD, "", NULL, mem_copy_chars(service->held));
     add_notices(service, health);

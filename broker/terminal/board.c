@@ -47,13 +47,13 @@ static void add_head(const json_t *status, struct text *out)
     text_add(out, "\n");
 }
 
-/* Whether every cluster has what it wants. */
+/* Whether every pool has what it wants: one that has too many nodes has none for another. */
 static bool is_even(const json_t *status)
 {
     const json_t *row;
     size_t i;
 
-    json_array_foreach(json_object_get(status, "clusters"), i, row) {
+    json_array_foreach(json_object_get(status, "pools"), i, row) {
         if (json_at(row, "wanted_nodes") && json_at(row, "nodes") &&
             json_int_or(row, "wanted_nodes", 0) != json_int_or(row, "nodes", 0))
             return false;
@@ -61,7 +61,8 @@ static bool is_even(const json_t *status)
     return true;
 }
 
-/* The worst condition comes first, with what to do; a late move has its own line. */
+/* The worst condition comes first, with what to do; a late move has its own line, which tells the
+   margin, if it has one. */
 static void add_health(const json_t *status, struct text *out)
 {
     const json_t *health = json_object_get(status, "health");
@@ -70,7 +71,8 @@ static void add_health(const json_t *status, struct text *out)
     char age[DURATION_TEXT_SIZE];
 
     if (text_equal(severity, "ok") || text_equal(severity, "note") ||
-        text_equal(json_text_or(worst, "id", ""), "move_late"))
+        (text_equal(json_text_or(worst, "id", ""), "move_late") &&
+         json_int_or(status, "margin_s", 0) < 0))
         return;
     text_add(out, "%-15s %s (for %s)\n%-15s %s\n", json_text_or(health, "word", "-"),
              json_text_or(worst, "text", "-"),

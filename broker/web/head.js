@@ -7,8 +7,8 @@ import { between, count, span, when } from "/page/words.js";
 
 const DEGRADED = ["warning", "critical"];
 
-/* Whether every cluster has what it wants. */
-const isEven = (status) => status.clusters.every((c) => c.wanted_nodes === null || c.nodes === null || c.nodes === c.wanted_nodes);
+/* Whether every pool has what it wants: one that has too many nodes has none for another. */
+const isEven = (status) => status.pools.every((p) => p.wanted_nodes === null || p.nodes === null || p.nodes === p.wanted_nodes);
 
 /* {severity, word, sentence, advice}: what `sluice status` says first. */
 export function headline(status) {

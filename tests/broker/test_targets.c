@@ -331,10 +331,43 @@ static void one_window_for_all_has_no_edges(void **state)
     expect(&scene, "2026-11-17T12:00:00Z", 400 * (int64_t)DAY_MS, "7 (now 7) by all, due -");
 }
 
+/* Windows that want more than there is, one after the other, are one time of want. */
+static void a_pool_lacks_nodes_since_a_window_wanted_more(void **state)
+{
+    owned(scene) struct scene scene;
+    static const struct reach reach = { 0, HOUR_MS, 1000 };
+    static const struct {
+        const char *at;
+        int64_t have;
+        const char *since;
+    } rows[] = {
+        { "2026-11-17T09:00:00Z", 6, "2026-11-17T08:00:00Z" },
+        { "2026-11-17T09:00:00Z", 9, "2026-11-17T08:30:00Z" }, /* 8 by day, 10 in the peak */
+        { "2026-11-17T09:00:00Z", 12, "2026-11-17T08:30:00Z" },
+        { "2026-11-17T13:00:00Z", 7, "2026-11-17T08:00:00Z" },
+        { "2026-11-18T03:00:00Z", 5, "2026-11-11T03:00:00Z" }, /* all want 6: a week is enough */
+        { "2026-11-17T08:00:00Z", 6, "2026-11-17T08:00:00Z" },
+    };
+
+    (void)state;
+    scene_begin(&scene, peaks, "UTC");
+    add_schedule(&scene, "day", 8, 0);
+    add_schedule(&scene, "peak", 10, 0);
+    add_schedule(&scene, "night", 6, 0);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct horizon horizon = horizon_at(&scene, rows[i].at, &reach);
+        struct wall_time since = target_since(&horizon, &scene.pool, rows[i].have);
+        char text[WALL_TEXT_SIZE];
+
+        assert_string_equal(wall_format(since, text), rows[i].since);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_short_is_due_when_it_is_short),
+        cmocka_unit_test(a_pool_lacks_nodes_since_a_window_wanted_more),
         cmocka_unit_test(a_pool_grows_ahead_and_shrinks_in_time),
         cmocka_unit_test(the_greatest_within_reach_counts_and_the_first_need_is_due),
         cmocka_unit_test(the_clock_on_the_wall_decides),

@@ -160,7 +160,7 @@ def frozen(world):
 def late(world):
     world.schedule(6, 8)
     world.sluice("apply")
-    return {alert("SluiceMarginShort"), degraded("move_late")}
+    return {alert("SluiceMarginShort"), degraded("move_late", "prod-a")}
 
 
 def exceeded(_):

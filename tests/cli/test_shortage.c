@@ -1,0 +1,212 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Production that has fewer nodes than it wants: what is told of it, how bad it is, and until when.
+ */
+#include "broker/terminal/board.h"
+#include "tests/cli/health_scene.h"
+#include "tests/cli/wide_world.h"
+
+/* Whether the table of the status says so, as without a freeze. */
+static void expect_board(struct rehearsal *rehearsal, const char *says)
+{
+    owned(json) json_t *status = service_status(rehearsal->service);
+    owned(text) struct text *board = text_new(1 << 16);
+
+    json_object_set_new(json_object_get(status, "overrides"), "freezes", json_array());
+    board_status(status, (struct table_style){ 0 }, board);
+    if (!strstr(board->chars, says))
+        fail_msg("%s", board->chars);
+}
+
+/* Nodes that are on their way do not come while a freeze holds their transfers, and are late by as
+   much when it has ended. */
+static void a_freeze_of_moves_under_way_is_told(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 43, "");
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 9, 9);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    expect_severity(rehearsal, "ok");
+    freeze_for(rehearsal, "", 2 * HOUR_MS);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    for (int i = 0; i < 2; i++) {
+        expect_condition(rehearsal, "production_short",
+                         "prod-a has 6 nodes and wants 9, 3 are on their way: a freeze by test");
+        expect_member(rehearsal, "production_short", "since", "2026-11-17T06:02:00Z");
+        expect_states(rehearsal, "prod-a", "SHORT FROZEN ");
+        expect_severity(rehearsal, "critical");
+        restart(rehearsal);
+        rehearsal_run(rehearsal, MINUTE_MS);
+    }
+    rehearsal_run(rehearsal, HOUR_MS);
+    expect_condition(rehearsal, "production_short", "0 are on their way: a freeze by test");
+    rehearsal_run(rehearsal, HOUR_MS);
+    expect_condition(rehearsal, "frozen", NULL);
+    expect_condition(rehearsal, "production_short",
+                     "3 are on their way; all were to be there by 2026-11-17T06:32");
+    expect_advice(rehearsal, "production_short", "`sluice transfers` shows");
+    expect_severity(rehearsal, "critical");
+    rehearsal_run(rehearsal, 2 * HOUR_MS);
+    expect_severity(rehearsal, "ok");
+    expect_rest(rehearsal, 9);
+}
+
+/* A window that begins without its nodes is no green one, whatever kept them and however they come:
+   here a freeze that ends before the window's begin, or after it. */
+static void a_window_that_began_without_its_nodes_is_told(void **state)
+{
+    static const struct {
+        int64_t freeze_ms;
+        const char *before; /* states of prod-a two minutes before the window */
+        const char *after;  /* two after it, and after the freeze */
+        const char *head;
+    } rows[] = {
+        { 110 * MINUTE_MS, "LATE ", "LATE ", "LATE            3 transfers under way, margin -" },
+        { 118 * MINUTE_MS, "SHORT FROZEN ", "LATE ",
+          "LATE            prod-a has 6 nodes and wants 9, 3 are on their way; they are wanted "
+          "since 2026-11-17T08:00:00Z (for " },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 43, "");
+        int ended_ms = 0;
+
+        rehearsal_run(rehearsal, 2 * MINUTE_MS);
+        apply(rehearsal, 9, 6);
+        freeze_for(rehearsal, "", rows[i].freeze_ms + (i == 1 ? 2 * MINUTE_MS : 0));
+        rehearsal_run(rehearsal, 116 * MINUTE_MS);
+        expect_states(rehearsal, "prod-a", rows[i].before);
+        rehearsal_run(rehearsal, 5 * MINUTE_MS);
+        expect_states(rehearsal, "prod-a", rows[i].after);
+        expect_member(rehearsal, "move_late", "cluster", "prod-a");
+        expect_board(rehearsal, rows[i].head);
+        for (; nodes_of(rehearsal, "prod-a-east") < 9 || transfers_of(rehearsal, false) > 0;
+             ended_ms += MINUTE_MS) {
+            owned(json) json_t *health = health_of(rehearsal);
+
+            assert_true(conditions_severity(health) >= 2);
+            if (ended_ms > 32 * MINUTE_MS)
+                assert_int_equal(conditions_severity(health), 3);
+            rehearsal_run(rehearsal, MINUTE_MS);
+        }
+        assert_true(ended_ms > 0);
+        rehearsal_run(rehearsal, MINUTE_MS);
+        expect_severity(rehearsal, "ok");
+        expect_rest(rehearsal, 9);
+    }
+}
+
+/* A scheduled machine that never joins: past its lead time it is not under way any more. */
+static void a_scheduled_node_that_does_not_come_is_told(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(
+        folder, 42, "", "guard: {breaker: 0}\njoin: {deadline: 50m}\n", "");
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    simulator_fault_next(rehearsal->simulator, "never_joins", NULL);
+    apply(rehearsal, 7, 7);
+    rehearsal_run(rehearsal, 29 * MINUTE_MS); /* notice 5 minutes, p95 25 minutes */
+    expect_severity(rehearsal, "ok");
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    expect_condition(rehearsal, "production_short", "1 are on their way; all were to be there by");
+    expect_states(rehearsal, "prod-a", "SHORT ");
+    expect_severity(rehearsal, "critical");
+    rehearsal_run(rehearsal, 2 * HOUR_MS);
+    expect_condition(rehearsal, "production_short", NULL);
+    expect_rest(rehearsal, 7);
+}
+
+/* A node too many of one machine type is none of another. */
+static void a_surplus_of_one_pool_hides_no_lack_of_another(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = wide_settled(folder);
+
+    (void)state;
+    expect_severity(rehearsal, "ok");
+    freeze_for(rehearsal, "", HOUR_MS);
+    apply_wide(rehearsal, 6, 3, 4);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    expect_condition(rehearsal, "production_short",
+                     "prod-b-west of prod-b has 3 nodes and wants 4, 0 are on their way: a freeze");
+    expect_member(rehearsal, "production_short", "cluster", "prod-b");
+    expect_states(rehearsal, "prod-b", "SHORT FROZEN ");
+    expect_board(rehearsal, "WAITING         no node is moving yet");
+    expect_states(rehearsal, "prod-a", "FROZEN ");
+    rehearsal_run(rehearsal, 2 * HOUR_MS);
+    expect_severity(rehearsal, "ok");
+}
+
+/* So many nodes of production get this readiness, whatever their pods do. */
+static void set_ready(struct rehearsal *rehearsal, int count, const char *status)
+{
+    void *value;
+
+    for (size_t i = 0;
+         map_next(sim_cluster(rehearsal->simulator, "prod-a")->nodes, &i, NULL, &value) &&
+         count-- > 0;) {
+        sim_node_set_ready(rehearsal->simulator, value, status);
+        sim_node_changed(rehearsal->simulator, value, CHANGE_MODIFIED);
+    }
+}
+
+/* Machines that run are no nodes that serve.  What passes within two minutes is no alarm. */
+static void production_that_is_not_ready_is_told(void **state)
+{
+    static const struct {
+        const char *status;
+        const char *text;
+        const char *severity;
+        int64_t after_ms; /* the former row */
+    } rows[] = {
+        { "False", "prod-a has 6 nodes, of which 3 cannot be used, and wants 6", "warning",
+          10 * SECOND_MS },
+        { "False", "3 cannot be used", "warning", 100 * SECOND_MS },
+        { "True", NULL, "ok", 20 * SECOND_MS },
+        { "Unknown", "3 cannot be used", "warning", 100 * SECOND_MS },
+        { "Unknown", "3 cannot be used", "critical", 30 * SECOND_MS },
+        { "True", NULL, "ok", 10 * SECOND_MS },
+    };
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 50, "");
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    listen_for("condition_begins id=production_short");
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        set_ready(rehearsal, 3, rows[i].status);
+        rehearsal_run(rehearsal, rows[i].after_ms);
+        expect_condition(rehearsal, "production_short", rows[i].text);
+        expect_severity(rehearsal, rows[i].severity);
+        assert_int_equal(told_lines, i >= 4);
+        if (rows[i].text)
+            expect_member(rehearsal, "production_short", "cluster", "prod-a");
+    }
+    lines_told();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_freeze_of_moves_under_way_is_told),
+        cmocka_unit_test(a_window_that_began_without_its_nodes_is_told),
+        cmocka_unit_test(a_scheduled_node_that_does_not_come_is_told),
+        cmocka_unit_test(a_surplus_of_one_pool_hides_no_lack_of_another),
+        cmocka_unit_test(production_that_is_not_ready_is_told),
+    };
+
+    mem_setup();
+    log_setup(LOG_SILENT, LOG_FORM_TEXT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

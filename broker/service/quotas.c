@@ -17,6 +17,7 @@
 #include "base/input/json.h"
 #include "base/text.h"
 #include "broker/service/setpoint.h"
+#include "broker/service/supply.h"
 #include "clusters/gpus.h"
 
 #include <inttypes.h>

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "broker/planning/replica_capacity.h"
 #include "broker/service/setpoint.h"
+#include "broker/service/supply.h"
 
 struct scaler {
     struct service *service;

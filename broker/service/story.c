@@ -7,6 +7,7 @@
 #include "base/input/json.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
+#include "broker/service/supply.h"
 
 #include <inttypes.h>
 

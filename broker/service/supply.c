@@ -4,8 +4,9 @@
  * The nodes that replicas and quotas may count on, which can be used and do not leave; and what
  * production lacks.
  */
+#include "broker/service/supply.h"
+
 #include "base/text.h"
-#include "broker/service/service_parts.h"
 #include "clusters/gpus.h"
 
 #include <inttypes.h>

@@ -6,6 +6,7 @@
 #include "base/input/json.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
+#include "broker/service/supply.h"
 #include "broker/transfer/held.h"
 #include "broker/transfer/meeting.h"
 #include "broker/transfer/notice.h"

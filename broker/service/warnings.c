@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
+#include "broker/service/supply.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

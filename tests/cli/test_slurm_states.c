@@ -117,7 +117,7 @@ static void expect_down(struct rehearsal *rehearsal, const char *node)
         fail_msg("%s", shown);
 }
 
-/* The node that goes first if nobody touches it. */
+/* The node that goes first if no person touches it. */
 static void first_choice(const struct kind *kind, char out[TRANSFER_NAME_SIZE])
 {
     owned(test_folder) char *folder = test_folder_new();

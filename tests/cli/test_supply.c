@@ -4,6 +4,7 @@
  * Which nodes count, and where: for replicas ahead of their window those on which they can start;
  * for the plan each node once, wherever its machine is.
  */
+#include "broker/service/supply.h"
 #include "tests/cli/people.h"
 #include "tools/simulator/kube/deployments.h"
 

@@ -64,6 +64,9 @@ report() {
     printf 'state=%s\ngroup=%s\nkey=%s\nkind=%s\nstep=%s\n' \
         "$m_state" "$m_group" "$m_key" "$m_kind" "$m_step"
     printf 'failed=%s\nrunning=%d\n' "$m_failed" "$running"
+    if [ "$m_state" = in ]; then
+        echo "in_s=$(($(date +%s) - $(stat -c %Y "$dir/marker")))" # since when it has joined
+    fi
     if has_kubelet; then echo kubelet=1; fi
     if has_k3s; then echo k3s=1; fi
     if has_slurmd; then echo slurmd=1; fi

@@ -181,6 +181,32 @@ static void finish_list(struct own_call *call)
     array_clear(&instances);
 }
 
+static void on_cleared(struct own_call *call, const struct error *err)
+{
+    if (!err)
+        text_copy(call->machine->cleared, sizeof call->machine->cleared, call->request_key);
+    finish_list(call);
+}
+
+/* The order of a machine may have ended before its last exchange: its Node served by then, or this
+   process was not there.  One token for each list. */
+static void clear_tokens(struct own_call *call)
+{
+    const struct own_machines *machines = &call->own->machines;
+
+    for (size_t i = 0; i < machines->all.count && call->pool.kubeconfig; i++) {
+        struct own_machine *machine = machines->all.items[i];
+
+        if (!own_may_have_token(machine) || !is_of(&call->pool, machine->report.group))
+            continue;
+        call->machine = machine;
+        text_copy(call->request_key, sizeof call->request_key, machine->report.key);
+        own_drop_token(call, on_cleared);
+        return;
+    }
+    finish_list(call);
+}
+
 void own_list(struct provider *provider, const struct pool_address *pool, const char *page,
               provider_list_fn done, void *context)
 {
@@ -189,7 +215,7 @@ void own_list(struct provider *provider, const struct pool_address *pool, const 
     (void)page; /* there is only one */
     call->listed = done;
     call->context = context;
-    own_sweep(call, finish_list);
+    own_sweep(call, clear_tokens);
 }
 
 static void tell_look(struct own_call *call, struct own_machine *machine)

@@ -21,12 +21,13 @@ struct own_machine {
     /* What was seen last. */
     bool is_seen;
     struct own_report report;
-    int64_t seen_ms;      /* loop time */
-    int64_t silent_ms;    /* loop time since when nothing is known of it; 0: it answers */
-    int64_t mute_ms;      /* loop time since when nothing was heard of it, though it was tried at
-                             each look; 0: its sshd answers, or it was not tried */
-    bool is_off;          /* the fence said so, after the last answer */
-    struct error trouble; /* why it does not answer */
+    int64_t seen_ms;   /* loop time */
+    int64_t silent_ms; /* loop time since when nothing is known of it; 0: it answers */
+    int64_t mute_ms;   /* loop time since when nothing was heard of it, though it was tried at
+                          each look; 0: its sshd answers, or it was not tried */
+    char cleared[REQUEST_KEY_SIZE]; /* the order whose token is known to be gone */
+    bool is_off;                    /* the fence said so, after the last answer */
+    struct error trouble;           /* why it does not answer */
 };
 
 struct own_machines {

@@ -30,7 +30,8 @@ static const struct {
     {                                                                                              \
 #name, offsetof(struct own_report, name), sizeof((struct own_report *)0)->name             \
     }
-    TEXT(answer), TEXT(text), TEXT(group), TEXT(key), TEXT(kind), TEXT(step), TEXT(failed),
+    TEXT(answer), TEXT(text), TEXT(group),  TEXT(key),
+    TEXT(kind),   TEXT(step), TEXT(failed), TEXT(in_s),
 };
 
 static const struct {

@@ -22,6 +22,7 @@ struct own_report {
     char kind[16];
     char step[24];    /* the last finished one */
     char failed[420]; /* why the steps ended early; "": they did not */
+    char in_s[24];    /* seconds since it has joined; "": not, or not known */
     bool is_running;  /* steps run now */
     bool has_kubelet, has_k3s, has_slurmd;
 };

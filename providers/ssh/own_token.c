@@ -216,6 +216,16 @@ void own_make_token(struct own_call *call, own_token_fn then)
     send(call, session, token, on_made);
 }
 
+bool own_may_have_token(const struct own_machine *machine)
+{
+    const struct own_report *report = &machine->report;
+    long long in_s;
+
+    return machine->is_seen && machine->silent_ms == 0 && report->state == OWN_IN &&
+           !text_equal(report->key, machine->cleared) &&
+           text_to_int(report->in_s, 0, LIFE_MS / SECOND_MS, &in_s);
+}
+
 static void on_gone(void *context, const json_t *body, const struct error *err)
 {
     struct own_call *call = context;

@@ -102,12 +102,11 @@ struct bench {
     struct own_account account;
     struct own_pool kubeadm, k3s, slurmd, script;
     struct provider *provider;
-    int calls;
+    int calls, orders;
     struct error err;
     char operation[128];
     struct instance machine; /* of the last list */
     bool is_listed;
-    int orders;
     char *machines, *kubeconfig, *key, *state, *mover;
 };
 
@@ -556,6 +555,25 @@ static void a_run_that_ends_meanwhile_is_told_in_full(void **state)
     bench_close(&bench);
 }
 
+/* The order ends with the steps begun, as when the service is killed: a list removes the token. */
+static void a_token_of_an_order_that_ended_early_is_removed(void **state)
+{
+    struct bench bench;
+    const struct provider_order order = { .request_key = "00000bac", .progress = bench.operation };
+
+    (void)state;
+    bench_open(&bench);
+    leave(&bench, &bench.kubeadm);
+    bench.operation[0] = '\0';
+    for (int calls = bench.calls; token_server_count(bench.tokens) == 0; calls++) {
+        provider_create(bench.provider, address(&bench.kubeadm), &order, on_done, &bench);
+        await(&bench, calls);
+    }
+    list_until(&bench, &bench.kubeadm, INSTANCE_RUNNING);
+    assert_int_equal(token_server_count(bench.tokens), 0);
+    bench_close(&bench);
+}
+
 /* The shell that runs the steps is killed alone, as by a system without memory: its step goes on,
    and is not begun a second time beside it. */
 static void a_step_outlives_its_shell_and_is_done_once(void **state)
@@ -612,13 +630,8 @@ static void a_step_that_hangs_is_ended(void **state)
 
 static void a_script_that_prints_garbage_has_not_joined(void **state)
 {
-    static const char *const garbage[] = {
-        "all fine, I think",
-        "{\"done\": false, \"ok\": true}",
-        "{\"undone\": true}",
-        "{\"done\": \"true\"}",
-        "",
-    };
+    static const char *const garbage[] = { "all fine, I think", "{\"done\": false, \"ok\": true}",
+                                           "{\"undone\": true}", "{\"done\": \"true\"}", "" };
     struct bench bench;
     struct provider_order order = { 0 };
 
@@ -626,7 +639,6 @@ static void a_script_that_prints_garbage_has_not_joined(void **state)
     bench_open(&bench);
     owned(chars) char *steps = in(&bench, "steps");
 
-    test_file_write(steps, "", 0);
     for (size_t i = 0; i < COUNT_OF(garbage); i++) {
         owned(chars) char *key = text_format("00000ba%zu", i);
 
@@ -676,6 +688,7 @@ int main(void)
         cmocka_unit_test(steps_that_are_interrupted_are_resumed),
         cmocka_unit_test(a_step_that_fails_is_told_without_its_secret),
         cmocka_unit_test(a_run_that_ends_meanwhile_is_told_in_full),
+        cmocka_unit_test(a_token_of_an_order_that_ended_early_is_removed),
         cmocka_unit_test(a_step_that_hangs_is_ended),
         cmocka_unit_test(a_step_outlives_its_shell_and_is_done_once),
         cmocka_unit_test(a_script_that_prints_garbage_has_not_joined),

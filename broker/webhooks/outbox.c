@@ -38,15 +38,17 @@ void outbox_jump(struct outbox *outbox, int64_t by_ms)
 
 void outbox_note(struct outbox *outbox, const json_t *row)
 {
+    int64_t by_s = json_int_or(row, "event/by_s", 0);
+
     if (!text_equal(json_text_or(row, "event/event", ""), "clock_followed"))
         return;
-    for (size_t i = 0; i < outbox->jumps.count; i++)
-        if (outbox->jumps.items[i].seq == INT64_MAX) {
+    for (size_t i = 0; i < outbox->jumps.count; i++) /* that row may be of an earlier process */
+        if (outbox->jumps.items[i].seq == INT64_MAX &&
+            outbox->jumps.items[i].by_ms / SECOND_MS == by_s) {
             outbox->jumps.items[i].seq = seq_of(row);
             return;
         }
-    *array_add(&outbox->jumps) =
-        (struct outbox_jump){ seq_of(row), json_int_or(row, "event/by_s", 0) * SECOND_MS };
+    *array_add(&outbox->jumps) = (struct outbox_jump){ seq_of(row), by_s * SECOND_MS };
 }
 
 void outbox_add(struct outbox *outbox, json_t *row)

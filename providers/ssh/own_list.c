@@ -197,9 +197,10 @@ static void clear_tokens(struct own_call *call)
     for (size_t i = 0; i < machines->all.count && call->pool.kubeconfig; i++) {
         struct own_machine *machine = machines->all.items[i];
 
-        if (!own_may_have_token(machine) || !is_of(&call->pool, machine->report.group))
+        if (!own_may_have_token(call->own, machine) || !is_of(&call->pool, machine->report.group))
             continue;
         call->machine = machine;
+        machine->clearing_ms = loop_now(call->own->world->loop);
         text_copy(call->request_key, sizeof call->request_key, machine->report.key);
         own_drop_token(call, on_cleared);
         return;

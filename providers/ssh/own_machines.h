@@ -26,6 +26,7 @@ struct own_machine {
     int64_t mute_ms;   /* loop time since when nothing was heard of it, though it was tried at
                           each look; 0: its sshd answers, or it was not tried */
     char cleared[REQUEST_KEY_SIZE]; /* the order whose token is known to be gone */
+    int64_t clearing_ms;            /* loop time of the last try to remove its token; 0: none */
     bool is_off;                    /* the fence said so, after the last answer */
     struct error trouble;           /* why it does not answer */
 };

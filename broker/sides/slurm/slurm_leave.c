@@ -95,19 +95,6 @@ bool slurm_is_out(struct transfer *transfer, const struct node *node)
     return true;
 }
 
-/* The record of a dynamic node goes with its machine, and a person's drain and reason with that.  A
-   reclaim goes on all the same. */
-static bool is_kept_by_a_person(struct transfer *transfer, const struct node *node)
-{
-    if (transfer->is_emergency || !node_annotation(node, SLURM_NOTE_DYNAMIC) ||
-        !slurm_is_drained_by(node, "other"))
-        return false;
-    transfer_wait_for(transfer,
-                      "node %s was drained by a person, and Slurm would forget that: %.100s",
-                      node->name, node_annotation(node, SLURM_NOTE_REASON) ?: "no reason");
-    return true;
-}
-
 /* STEP_DONE: the node is there, and may be moved. */
 enum verdict slurm_check(struct runner *runner, struct transfer *transfer)
 {
@@ -125,7 +112,7 @@ enum verdict slurm_check(struct runner *runner, struct transfer *transfer)
     else if (mark && !text_equal(mark, transfer->id))
         transfer_wait_for(transfer, "node %s is another broker's: it is marked by transfer %.100s",
                           place.node, mark);
-    else if (!slurm_is_out(transfer, node) && !is_kept_by_a_person(transfer, node))
+    else if (!slurm_is_out(transfer, node))
         return STEP_DONE;
     return STEP_UNDO;
 }

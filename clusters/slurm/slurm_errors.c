@@ -28,6 +28,7 @@ static const struct {
     { "Requested nodes are busy", ERROR_CONFLICT },
     { "Invalid node state specified", ERROR_CONFLICT },
     { "Requested operation is presently disabled", ERROR_INVALID }, /* requeue with --no-requeue */
+    { "Unknown job signal", ERROR_INVALID },
     { "Access/permission denied", ERROR_DENIED },
     { "Invalid user id", ERROR_DENIED },
     { "Invalid authentication credential", ERROR_DENIED },

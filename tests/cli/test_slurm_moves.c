@@ -165,6 +165,25 @@ static void a_job_has_time_for_its_checkpoint_whatever_happens(void **state)
         assert_true(requeues[k] > 0);
 }
 
+/* Slurm knows no such signal: nothing is waited for after the drain's deadline. */
+static void a_signal_that_is_refused_keeps_no_job(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin_with(
+        &kinds[2], folder, 5, "checkpoint_lead: 2m, checkpoint_signal: RTMIN, ", true);
+    const struct transfer *transfer = run_to(rehearsal, STEP_DRAIN);
+    struct wall_time due = transfer->drain_due;
+    struct asked asked = { 0 };
+
+    (void)state;
+    for (int looks = 0; looks < 10000 && asked.requeue_ms == 0; looks++) {
+        rehearsal_run(rehearsal, 50);
+        note_asked(rehearsal, &asked);
+    }
+    assert_true(asked.signal_ms > 0 && asked.requeue_ms > 0);
+    assert_in_range(loop_wall(rehearsal->loop).ms, due.ms, due.ms + 30 * SECOND_MS);
+}
+
 static void a_node_goes_to_kubernetes_and_back(void **state)
 {
     (void)state;
@@ -439,6 +458,7 @@ int main(void)
         cmocka_unit_test(a_node_of_slurm_conf_is_never_deleted),
         cmocka_unit_test(no_job_is_requeued_under_its_signal),
         cmocka_unit_test(a_job_has_time_for_its_checkpoint_whatever_happens),
+        cmocka_unit_test(a_signal_that_is_refused_keeps_no_job),
         cmocka_unit_test(a_persons_drain_keeps_its_reason),
         cmocka_unit_test(reserved_nodes_go_last),
         cmocka_unit_test(a_late_announcement_is_put_off),

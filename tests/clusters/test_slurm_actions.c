@@ -132,6 +132,7 @@ static void refusals(void **state)
         { "slurm_update error: Socket timed out on send/recv operation", ERROR_UNKNOWN_OUTCOME },
         { "Unable to contact slurm controller (connect failure)", ERROR_TRANSIENT },
         { "slurm_update error: Access/permission denied", ERROR_DENIED },
+        { "scancel: error: Unknown job signal: RTMIN", ERROR_INVALID },
         { "something new", ERROR_TRANSIENT },
     };
     struct error err = { 0 };

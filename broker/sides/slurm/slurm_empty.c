@@ -123,16 +123,26 @@ static bool is_signalled_now(const struct runner *runner, const struct transfer 
                           slurm_origin_snapshot(runner, transfer)->pods_seen_ms);
 }
 
-/* Whether the job is to be asked for a checkpoint yet, or has time for it left.  A signal that
-   cannot be sent for as long keeps nothing. */
+static bool is_refused(const struct effect *effect)
+{
+    return effect && effect->answered_ms > 0 && effect->outcome != ERROR_NONE &&
+           effect->outcome != ERROR_UNKNOWN_OUTCOME && effect->outcome != ERROR_TRANSIENT &&
+           effect->outcome != ERROR_THROTTLED;
+}
+
+/* Whether the job is to be asked for a checkpoint yet, or has time for it left.  A signal that is
+   refused, or cannot be sent for as long, keeps nothing. */
 static bool has_checkpoint_ahead(struct runner *runner, struct transfer *transfer,
                                  const struct pod *job)
 {
     const struct effect *signal = effect_find(transfer, &slurm_effect_signal, slurm_job_key(job));
     int64_t time_ms = checkpoint_ms(runner, transfer);
-    int64_t left_ms = requeue_ms(runner, transfer) + time_ms - runner_now(runner).ms;
+    int64_t due_ms = transfer->step == STEP_FORCE && transfer->is_emergency
+                         ? transfer->step_began.ms
+                         : requeue_ms(runner, transfer);
+    int64_t left_ms = due_ms + time_ms - runner_now(runner).ms;
 
-    if (!pod_annotation(job, SLURM_NOTE_SIGNAL))
+    if (!pod_annotation(job, SLURM_NOTE_SIGNAL) || is_refused(signal))
         return false;
     if (effect_may_have_happened(signal)) /* answered_ms is 0: by the process before this one */
         left_ms = signal->answered_ms == 0

@@ -67,6 +67,7 @@ struct command {
 };
 
 const struct error_cause ssh_way = { "the way to the machine" };
+const struct error_cause ssh_heard = { "the machine was heard" };
 
 static struct client *client_of(const struct command *command)
 {
@@ -384,10 +385,13 @@ static void advance(struct command *command)
         }
         command->step++;
     }
-    if (pace == SSH_FAILED)
-        finish(command, &err);
-    else
+    if (pace != SSH_FAILED) {
         await(command);
+        return;
+    }
+    if (err.kind == ERROR_UNKNOWN_OUTCOME) /* not that of on_deadline() */
+        error_because(&err, &ssh_heard);
+    finish(command, &err);
 }
 
 static void on_event(evutil_socket_t fd, short what, void *context)

@@ -13,9 +13,9 @@
  *  - If no answer comes, the kind of the error says what may have happened:
  *    ERROR_DENIED: the host's key is another one, the user's key was refused, or the machine runs
  *    no commands for this user; a person must act.  ERROR_INVALID: the settings of the host.
- *    ERROR_TRANSIENT: no connection; the command was not sent.  With the cause ssh_way the machine
- *    itself was not tried, or was heard.  ERROR_UNKNOWN_OUTCOME: the command was sent, and its end
- *    was not seen, or it printed too much.
+ *    ERROR_TRANSIENT: no connection; the command was not sent.  ERROR_UNKNOWN_OUTCOME: the command
+ *    was sent, and its end was not seen, or it printed too much.  A cause says that this is no
+ *    silence of the machine: ssh_way, ssh_heard.
  *  - Commands beyond the bounds (SSH_SESSIONS in all, SSH_SESSIONS_PER_HOST for each machine and
  *    each jump host) wait in the order of ssh_run(); their time begins with their place.
  */
@@ -38,6 +38,9 @@ enum {
 
 /* What leads to the machine failed: its name, our own network, the jump host, the agent. */
 extern const struct error_cause ssh_way;
+
+/* The machine ended the connection of a command that it had, or printed too much. */
+extern const struct error_cause ssh_heard;
 
 /* A machine, and how to get in.  Borrowed until `done`, with all that it points to. */
 struct ssh_host {

@@ -257,7 +257,7 @@ static void note_silent(struct own_machine *machine, const struct own *own, cons
 
     if (machine->silent_ms == 0)
         machine->silent_ms = now_ms;
-    if (is_heard || err->cause == &ssh_way ||
+    if (is_heard || err->cause == &ssh_way || err->cause == &ssh_heard ||
         (err->kind != ERROR_TRANSIENT && err->kind != ERROR_UNKNOWN_OUTCOME))
         machine->mute_ms = 0;
     else if (machine->mute_ms == 0)

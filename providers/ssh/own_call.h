@@ -34,6 +34,7 @@ struct own {
     const struct own_account *account;
     struct own_machines machines;
     struct map *sessions;   /* with the clusters that make tokens, by kubeconfig and context */
+    int64_t clear_after_ms; /* loop time before which no list tries to remove a token */
     struct own_call *first; /* all calls in progress */
     struct own_ask *asks;   /* all questions in progress */
 };

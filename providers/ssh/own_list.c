@@ -181,31 +181,49 @@ static void finish_list(struct own_call *call)
     array_clear(&instances);
 }
 
+enum { CLEAR_AGAIN_MS = 5 * MINUTE_MS }; /* a list waits for the cluster that has the token */
+
 static void on_cleared(struct own_call *call, const struct error *err)
 {
-    if (!err)
+    if (err)
+        call->own->clear_after_ms = loop_now(call->own->world->loop) + CLEAR_AGAIN_MS;
+    else
         text_copy(call->machine->cleared, sizeof call->machine->cleared, call->request_key);
     finish_list(call);
+}
+
+/* The machine of the pool whose token may be there and was tried the longest ago; NULL: none. */
+static struct own_machine *next_to_clear(const struct own_call *call)
+{
+    const struct own_machines *machines = &call->own->machines;
+    struct own_machine *next = NULL;
+
+    for (size_t i = 0; i < machines->all.count; i++) {
+        struct own_machine *machine = machines->all.items[i];
+
+        if (own_may_have_token(machine) && is_of(&call->pool, machine->report.group) &&
+            (!next || machine->clearing_ms < next->clearing_ms))
+            next = machine;
+    }
+    return next;
 }
 
 /* The order of a machine may have ended before its last exchange: its Node served by then, or this
    process was not there.  One token for each list. */
 static void clear_tokens(struct own_call *call)
 {
-    const struct own_machines *machines = &call->own->machines;
+    int64_t now_ms = loop_now(call->own->world->loop);
 
-    for (size_t i = 0; i < machines->all.count && call->pool.kubeconfig; i++) {
-        struct own_machine *machine = machines->all.items[i];
-
-        if (!own_may_have_token(call->own, machine) || !is_of(&call->pool, machine->report.group))
-            continue;
-        call->machine = machine;
-        machine->clearing_ms = loop_now(call->own->world->loop);
-        text_copy(call->request_key, sizeof call->request_key, machine->report.key);
-        own_drop_token(call, on_cleared);
+    call->machine = call->pool.kubeconfig && now_ms >= call->own->clear_after_ms
+                        ? next_to_clear(call)
+                        : NULL;
+    if (!call->machine) {
+        finish_list(call);
         return;
     }
-    finish_list(call);
+    call->machine->clearing_ms = now_ms;
+    text_copy(call->request_key, sizeof call->request_key, call->machine->report.key);
+    own_drop_token(call, on_cleared);
 }
 
 void own_list(struct provider *provider, const struct pool_address *pool, const char *page,

@@ -17,13 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    ID_SIZE = 6,
-    SECRET_SIZE = 16,
-    LIFE_MS = 30 * MINUTE_MS,
-    TIMEOUT_MS = 30 * SECOND_MS,
-    CLEAR_AGAIN_MS = 5 * MINUTE_MS, /* a list waits for each try */
-};
+enum { ID_SIZE = 6, SECRET_SIZE = 16, LIFE_MS = 30 * MINUTE_MS, TIMEOUT_MS = 30 * SECOND_MS };
 
 #define SECRETS "/api/v1/namespaces/kube-system/secrets"
 
@@ -222,14 +216,12 @@ void own_make_token(struct own_call *call, own_token_fn then)
     send(call, session, token, on_made);
 }
 
-bool own_may_have_token(const struct own *own, const struct own_machine *machine)
+bool own_may_have_token(const struct own_machine *machine)
 {
     const struct own_report *report = &machine->report;
-    int64_t since_ms = loop_now(own->world->loop) - machine->clearing_ms;
     long long in_s;
 
-    return (machine->clearing_ms == 0 || since_ms >= CLEAR_AGAIN_MS) && machine->is_seen &&
-           machine->silent_ms == 0 && report->state == OWN_IN &&
+    return machine->is_seen && machine->silent_ms == 0 && report->state == OWN_IN &&
            !text_equal(report->key, machine->cleared) &&
            text_to_int(report->in_s, 0, LIFE_MS / SECOND_MS, &in_s);
 }

@@ -45,6 +45,5 @@ typedef void (*own_token_fn)(struct own_call *call, const struct error *err);
 void own_make_token(struct own_call *call, own_token_fn then); /* sets call->secret and pins */
 void own_drop_token(struct own_call *call, own_token_fn then); /* that of the order's key */
 
-/* Whether the machine joined so lately that its token may still be good, and no try to remove it
-   has just failed. */
-bool own_may_have_token(const struct own *own, const struct own_machine *machine);
+/* Whether the machine joined so lately that its token may still be good. */
+bool own_may_have_token(const struct own_machine *machine);

@@ -448,6 +448,7 @@ static void a_machine_that_is_heard_or_not_tried_is_not_switched_off(void **stat
         { ERROR_DENIED, NULL, ERROR_DENIED },
         { ERROR_NONE, NULL, ERROR_UNKNOWN_OUTCOME },
         { ERROR_TRANSIENT, &ssh_way, ERROR_TRANSIENT },
+        { ERROR_UNKNOWN_OUTCOME, &ssh_heard, ERROR_UNKNOWN_OUTCOME },
     };
 
     (void)state;

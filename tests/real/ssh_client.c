@@ -344,8 +344,10 @@ static void a_command_that_was_not_sent_is_told_from_one_that_was(void **state)
     expect_output(&outcome, "yes\n");
     run(&bench, &outcome, &bench.host,
         (struct ssh_request){ .command = "sleep 60", .timeout_ms = SECOND_MS });
+    assert_null(outcome.err.cause);
     expect_error(&outcome, ERROR_UNKNOWN_OUTCOME, "no answer within 1.0 s, while it ran");
     run(&bench, &outcome, &bench.host, (struct ssh_request){ .command = "kill -KILL $PPID" });
+    assert_ptr_equal(outcome.err.cause, &ssh_heard);
     expect_error(&outcome, ERROR_UNKNOWN_OUTCOME, "the connection ended");
     bench_close(&bench);
 }

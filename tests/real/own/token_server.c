@@ -30,7 +30,8 @@ struct token_server {
     struct tls_identity *identity;
     struct http_server *server;
     struct token tokens[TOKENS];
-    int made;
+    int made, refused;
+    bool refuses;
 };
 
 static struct token *find(struct token_server *server, const char *id)
@@ -91,6 +92,11 @@ static void handle(void *context, struct http_call *call)
     }
     assert_int_equal(http_call_method(call), HTTP_DELETE);
     assert_true(text_starts_with(target, SECRETS "/bootstrap-token-"));
+    if (server->refuses) {
+        server->refused++;
+        answer(call, 500, "InternalError");
+        return;
+    }
     token = find(server, target + strlen(SECRETS "/bootstrap-token-"));
     if (token)
         token->is_gone = true;
@@ -155,4 +161,14 @@ int token_server_made(const struct token_server *server)
 const char *token_server_secret(const struct token_server *server, int at)
 {
     return server->tokens[at].secret;
+}
+
+void token_server_refuse(struct token_server *server, bool refuses)
+{
+    server->refuses = refuses;
+}
+
+int token_server_refused(const struct token_server *server)
+{
+    return server->refused;
 }

@@ -18,3 +18,7 @@ void token_server_free(struct token_server *server);
 int token_server_count(const struct token_server *server);
 int token_server_made(const struct token_server *server);
 const char *token_server_secret(const struct token_server *server, int at);
+
+/* From now on removals fail, or not; how many have failed. */
+void token_server_refuse(struct token_server *server, bool refuses);
+int token_server_refused(const struct token_server *server);

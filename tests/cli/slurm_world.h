@@ -85,20 +85,6 @@ static inline struct rehearsal *begin(const struct kind *kind, const char *folde
     return begin_with(kind, folder, seed, "", false);
 }
 
-/* How many nodes were handed over; -1: a transfer is still live. */
-static inline int handed_over(const struct rehearsal *rehearsal)
-{
-    const struct runner *runner = rehearsal->service->runner;
-    int done = 0;
-
-    for (size_t i = 0; i < runner->transfers.count; i++) {
-        if (runner->transfers.items[i]->state == TRANSFER_LIVE)
-            return -1;
-        done += runner->transfers.items[i]->state == TRANSFER_DONE;
-    }
-    return done;
-}
-
 static inline void run_there_and_back(struct rehearsal *rehearsal)
 {
     for (int64_t ms = 0; ms < PLAY_MS && !rehearsal->is_dead && handed_over(rehearsal) != 2;

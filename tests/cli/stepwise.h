@@ -20,6 +20,20 @@ static inline struct transfer *transfer_at(struct rehearsal *rehearsal, size_t a
     return at < runner->transfers.count ? runner->transfers.items[at] : NULL;
 }
 
+/* How many nodes were handed over; -1: a transfer is still live. */
+static inline int handed_over(const struct rehearsal *rehearsal)
+{
+    const struct runner *runner = rehearsal->service->runner;
+    int done = 0;
+
+    for (size_t i = 0; i < runner->transfers.count; i++) {
+        if (runner->transfers.items[i]->state == TRANSFER_LIVE)
+            return -1;
+        done += runner->transfers.items[i]->state == TRANSFER_DONE;
+    }
+    return done;
+}
+
 /* The first transfer, when it is at the step; NULL: it went by it. */
 static inline struct transfer *run_to(struct rehearsal *rehearsal, enum transfer_step step)
 {
@@ -107,4 +121,21 @@ static inline int shortened(const struct rehearsal *rehearsal)
         }
     }
     return count;
+}
+
+/* The service ends, and starts again with another configuration. */
+static inline void start_again_with(struct rehearsal *rehearsal, const char *folder,
+                                    const char *config)
+{
+    owned(chars) char *path = test_folder_write(folder, "sluice.yaml", config);
+    struct error err = { 0 };
+    struct config *next = config_read(path, &err);
+
+    if (!next)
+        fail_msg("%s", err.text);
+    rehearsal_kill(rehearsal);
+    config_free(rehearsal->config);
+    rehearsal->config = next;
+    if (rehearsal_start(rehearsal, &err) < 0)
+        fail_msg("%s", err.text);
 }

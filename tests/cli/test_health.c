@@ -387,22 +387,12 @@ static void start_with(struct rehearsal *rehearsal, const char *folder, const ch
                        const char *to)
 {
     const char *at = strstr(small_config, from);
-    owned(chars) char *text = NULL;
-    owned(chars) char *path = NULL;
-    struct error err = { 0 };
-    struct config *next;
 
     assert_non_null(at);
-    text = text_format("%.*s%s%s", (int)(at - small_config), small_config, to, at + strlen(from));
-    path = test_folder_write(folder, "sluice.yaml", text);
-    next = config_read(path, &err);
-    if (!next)
-        fail_msg("%s", err.text);
-    rehearsal_kill(rehearsal);
-    config_free(rehearsal->config);
-    rehearsal->config = next;
-    if (rehearsal_start(rehearsal, &err) < 0)
-        fail_msg("%s", err.text);
+    owned(chars) char *text = text_format("%.*s%s%s", (int)(at - small_config), small_config, to,
+                                          at + strlen(from));
+
+    start_again_with(rehearsal, folder, text);
 }
 
 /* For each window: by 08:30 no node comes for the day, and nothing is short, as nothing is

@@ -118,20 +118,6 @@ static struct rehearsal *begin(const struct kind *kind, const char *folder, uint
     return rehearsal;
 }
 
-/* How many nodes were handed over; -1: a transfer is still live. */
-static int handed_over(const struct rehearsal *rehearsal)
-{
-    const struct runner *runner = rehearsal->service->runner;
-    int done = 0;
-
-    for (size_t i = 0; i < runner->transfers.count; i++) {
-        if (runner->transfers.items[i]->state == TRANSFER_LIVE)
-            return -1;
-        done += runner->transfers.items[i]->state == TRANSFER_DONE;
-    }
-    return done;
-}
-
 static void run_there_and_back(struct rehearsal *rehearsal, const struct kind *kind)
 {
     for (int64_t ms = 0; ms < PLAY_MS && !rehearsal->is_dead && handed_over(rehearsal) != 2;

@@ -126,20 +126,6 @@ static int requests_of(struct rehearsal *rehearsal, const char *verb)
     return (int)json_int_or(report, path, 0);
 }
 
-/* How many nodes were handed over; -1: a transfer is still live. */
-static int handed_over(const struct rehearsal *rehearsal)
-{
-    const struct runner *runner = rehearsal->service->runner;
-    int done = 0;
-
-    for (size_t i = 0; i < runner->transfers.count; i++) {
-        if (runner->transfers.items[i]->state == TRANSFER_LIVE)
-            return -1;
-        done += runner->transfers.items[i]->state == TRANSFER_DONE;
-    }
-    return done;
-}
-
 /* Until both moves are over, or the service died. */
 static void run_there_and_back(struct rehearsal *rehearsal)
 {

@@ -156,17 +156,8 @@ static void a_jump_of_the_clock_loses_nothing(void **state)
 static void reconfigure(struct rehearsal *rehearsal, const char *folder, const char *settings)
 {
     owned(chars) char *text = text_format("%s%s", small_config, settings);
-    owned(chars) char *path = test_folder_write(folder, "sluice.yaml", text);
-    struct error err = { 0 };
-    struct config *next = config_read(path, &err);
 
-    if (!next)
-        fail_msg("%s", err.text);
-    rehearsal_kill(rehearsal);
-    config_free(rehearsal->config);
-    rehearsal->config = next;
-    if (rehearsal_start(rehearsal, &err) < 0)
-        fail_msg("%s", err.text);
+    start_again_with(rehearsal, folder, text);
 }
 
 static int count_record(void *context, const char *id, uint64_t rev, const json_t *value,

@@ -57,10 +57,18 @@ class Trace:
         return self.recovered(row["used"]) if row else None
 
     def at_equal(self, run, policy, attainment):
-        """Of the level that takes the fewest hours of those that meet so much."""
-        row = self.row(run, policy)
-        used = [point["used"] for point in (row["frontier"] if row else ())
-                if point["met"] >= attainment / 100 - 1e-9]
+        return self.recovered_at(self.row(run, policy), attainment)
+
+    def recovered_at(self, row, attainment):
+        """Of what takes the fewest hours: the levels that meet so much, and the lines from these to
+        a neighbour that does not (backtest_at_equal() in windows/backtest/backtest.h)."""
+        points = [(point["met"], point["used"]) for point in (row["frontier"] if row else ())]
+        wanted = attainment / 100 - 1e-9
+        used = [hours for met, hours in points if met >= wanted]
+        for pair in zip(points, points[1:]):
+            (under, less), (over, more) = sorted(pair)
+            if under < wanted <= over:
+                used.append(more + (over - wanted) / (over - under) * (less - more))
         return self.recovered(min(used)) if used else None
 
     def met(self, run, policy):
@@ -147,11 +155,9 @@ def show_before(traces, of_run, title):
                 if not old_row or run not in trace.runs:
                     cells += ["-"] * 3
                     continue
-                old_points = [p["used"] for p in old_row["frontier"]
-                              if p["met"] >= attainment / 100 - 1e-9]
                 cells += [change(100 * old_row["met"], trace.met(run, policy)),
                           change(trace.recovered(old_row["used"]), trace.as_run(run, policy)),
-                          change(trace.recovered(min(old_points)) if old_points else None,
+                          change(trace.recovered_at(old_row, attainment),
                                  trace.at_equal(run, policy, attainment))]
             if cells[2:] != ["-"] * 6:
                 rows.append(cells)

@@ -63,7 +63,8 @@ static void say_recovered(const struct backtest_inputs *inputs, const struct bac
     if (backtest->has_recovered)
         say(teller,
             text_format("Recovered: research GPU-hours over those of static-peak, as a share of "
-                        "what %s recovers; at equal: the best level, in hindsight, that met %g %%.",
+                        "what %s recovers; at equal: the best level, in hindsight, that met %g %%, "
+                        "or a mix of it with its neighbour that meets just that.",
                         oracle, inputs->attainment));
     else
         say(teller, text_format("Recovered: not told, since that takes %s and %s.",

@@ -44,11 +44,10 @@ static void add_item(void *context, const char *chars)
 }
 
 /* measure: NULL where no level met enough. */
-static void add_share(const struct backtest *backtest, const struct measure *measure,
-                      struct text *out)
+static void add_share(bool is_known, double share, struct text *out)
 {
-    if (measure && backtest->has_recovered)
-        text_add(out, "<td>%.1f</td>", 100 * measure->recovered);
+    if (is_known)
+        text_add(out, "<td>%.1f</td>", 100 * share);
     else
         text_add(out, "<td>-</td>");
 }
@@ -76,13 +75,14 @@ static void add_table(const struct backtest_inputs *inputs, const struct backtes
     for (size_t i = 0; i < backtest->count; i++) {
         const struct backtest_row *row = &backtest->rows[i];
         const struct measure *measure = &row->tuned;
-        const struct backtest_point *best = backtest_best(row, inputs->setup.attainment);
+        double at_equal = 0;
+        bool is_known = backtest_at_equal(backtest, row, inputs->setup.attainment, &at_equal);
 
         text_add(out, "<tr%s><td>%s</td><td>%.1f</td>",
                  backtest_is_ranked(inputs, measure) ? "" : " class=\"below\"", row->policy->name,
                  100 * measure->attainment);
-        add_share(backtest, measure, out);
-        add_share(backtest, best ? &best->measure : NULL, out);
+        add_share(backtest->has_recovered, measure->recovered, out);
+        add_share(is_known, at_equal, out);
         text_add(out,
                  "<td>%.0f</td><td>%.2f</td><td>%.1f</td><td>%.1f</td><td>%.0f</td><td>%.0f</td>"
                  "<td>%.1f</td></tr>\n",

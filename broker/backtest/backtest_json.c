@@ -45,7 +45,8 @@ static json_t *row_json(const struct backtest_inputs *inputs, const struct backt
                         size_t at)
 {
     const struct backtest_row *row = &backtest->rows[at];
-    const struct backtest_point *best = backtest_best(row, inputs->setup.attainment);
+    double at_equal = 0;
+    bool is_known = backtest_at_equal(backtest, row, inputs->setup.attainment, &at_equal);
     int rank = backtest_rank(inputs, backtest, at);
     json_t *points = json_array();
     json_t *levels = json_array();
@@ -56,15 +57,14 @@ static json_t *row_json(const struct backtest_inputs *inputs, const struct backt
                                         measure_json(backtest, &row->points[i].measure)));
     for (size_t week = backtest->first_week; week < backtest->judged.weeks; week++)
         json_array_append_new(levels, json_real(row->levels[week]));
-    return json_make(
-        "{s:s, s:s, s:s?, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "policy",
-        row->policy->name, "meaning", row->policy->meaning, "parameter", row->policy->parameter,
-        "is_oracle", (int)row->policy->is_oracle, "rank",
-        rank > 0 ? json_integer(rank) : json_null(), "levels", levels, "measure",
-        measure_json(backtest, &row->tuned), "recovered_at_equal",
-        number_or_null(best && backtest->has_recovered, best ? best->measure.recovered : 0),
-        "held_out", held_json(backtest, row), "money_per_week", money_json(inputs, backtest, row),
-        "frontier", points, "missed", backtest_missed_json(inputs, backtest, row));
+    return json_make("{s:s, s:s, s:s?, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "policy",
+                     row->policy->name, "meaning", row->policy->meaning, "parameter",
+                     row->policy->parameter, "is_oracle", (int)row->policy->is_oracle, "rank",
+                     rank > 0 ? json_integer(rank) : json_null(), "levels", levels, "measure",
+                     measure_json(backtest, &row->tuned), "recovered_at_equal",
+                     number_or_null(is_known, at_equal), "held_out", held_json(backtest, row),
+                     "money_per_week", money_json(inputs, backtest, row), "frontier", points,
+                     "missed", backtest_missed_json(inputs, backtest, row));
 }
 
 /* null: it was not asked for. */

@@ -51,12 +51,10 @@ static void add_level(struct table *table, const struct backtest *backtest,
         table_cell(table, "%g", low);
 }
 
-/* measure: NULL where no level met enough. */
-static void add_share(struct table *table, const struct backtest *backtest,
-                      const struct measure *measure)
+static void add_share(struct table *table, bool is_known, double share)
 {
-    if (measure && backtest->has_recovered)
-        table_cell(table, "%.1f", 100 * measure->recovered);
+    if (is_known)
+        table_cell(table, "%.1f", 100 * share);
     else
         table_cell(table, "-");
 }
@@ -66,7 +64,8 @@ static void add_row(struct table *table, const struct backtest_inputs *inputs,
 {
     const struct backtest_row *row = &backtest->rows[at];
     const struct measure *measure = &row->tuned;
-    const struct backtest_point *best = backtest_best(row, inputs->setup.attainment);
+    double at_equal = 0;
+    bool is_known = backtest_at_equal(backtest, row, inputs->setup.attainment, &at_equal);
     int rank = backtest_rank(inputs, backtest, at);
 
     table_cell(table, "%s", row->policy->name);
@@ -78,8 +77,8 @@ static void add_row(struct table *table, const struct backtest_inputs *inputs,
     else
         table_cell(table, "below");
     table_cell(table, "%.1f", 100 * measure->attainment);
-    add_share(table, backtest, measure);
-    add_share(table, backtest, best ? &best->measure : NULL);
+    add_share(table, backtest->has_recovered, measure->recovered);
+    add_share(table, is_known, at_equal);
     table_cell(table, "%.0f", measure->research_h);
     if (backtest_row(backtest, POLICY_STATIC))
         table_cell(table, "%.0f", backtest_money(inputs, backtest, measure));
@@ -128,7 +127,7 @@ static void print_held(const struct backtest *backtest, struct text *out)
         table_cell(table, "%s", row->policy->name);
         table_cell(table, "%g", row->held.level);
         table_cell(table, "%.1f", 100 * row->held.measure.attainment);
-        add_share(table, backtest, &row->held.measure);
+        add_share(table, backtest->has_recovered, row->held.measure.recovered);
     }
     text_add(out, "\nLevels that were the best of the first %zu weeks judged, on the last %zu:\n",
              chosen_on, backtest->judged.weeks - backtest->held_week);

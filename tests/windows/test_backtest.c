@@ -144,6 +144,47 @@ static void who_meets_everything_stays_within_the_limit(void **state)
     }
 }
 
+/* Four levels: what each met and recovered; asked for 95 %. */
+static const struct {
+    const char *name;
+    double met[4];
+    double recovered[4];
+    double at_equal; /* NAN: no level meets it */
+} frontiers[] = {
+    { "between two levels", { 0.8, 0.94, 0.96, 0.99 }, { 0.9, 0.8, 0.7, 0.1 }, 0.75 },
+    { "a quarter of the way", { 0.8, 0.92, 0.96, 0.99 }, { 0.9, 0.8, 0.7, 0.1 }, 0.725 },
+    { "a level meets just that", { 0.8, 0.9, 0.95, 0.99 }, { 0.9, 0.8, 0.7, 0.1 }, 0.7 },
+    { "no level meets less", { 0.96, 0.97, 0.98, 0.99 }, { 0.9, 0.8, 0.7, 0.1 }, 0.9 },
+    { "no level meets it", { 0.8, 0.9, 0.92, 0.94 }, { 0.9, 0.8, 0.7, 0.1 }, NAN },
+    { "a safer level that meets less", { 0.9, 0.96, 0.94, 0.99 }, { 0.9, 0.6, 0.7, 0.1 }, 0.65 },
+    { "a bolder neighbour that recovers less",
+      { 0.9, 0.96, 0.97, 0.9 },
+      { 0.4, 0.6, 0.5, 0 },
+      0.6 },
+};
+
+static void at_equal_attainment_levels_are_mixed(void **state)
+{
+    struct backtest backtest = { .has_recovered = true };
+
+    (void)state;
+    for (size_t at = 0; at < COUNT_OF(frontiers); at++) {
+        struct backtest_row row = { .policy = &policies[POLICY_STATIC] };
+        double found = NAN;
+
+        assert_int_equal(row.policy->level_count, COUNT_OF(frontiers[at].met));
+        for (size_t i = 0; i < COUNT_OF(frontiers[at].met); i++) {
+            row.points[i].measure.attainment = frontiers[at].met[i];
+            row.points[i].measure.recovered = frontiers[at].recovered[i];
+        }
+        if (backtest_at_equal(&backtest, &row, 0.95, &found) == isnan(frontiers[at].at_equal) ||
+            fabs(found - frontiers[at].at_equal) > 1e-9)
+            fail_msg("%s: %g, not %g", frontiers[at].name, found, frontiers[at].at_equal);
+    }
+    backtest.has_recovered = false;
+    assert_false(backtest_at_equal(&backtest, &(struct backtest_row){ 0 }, 0.95, &(double){ 0 }));
+}
+
 static void more_safety_breaks_no_promise(void **state)
 {
     static const char *const names[] = { "static-peak", "proportional", "square-root", "deckard" };
@@ -443,6 +484,7 @@ int main(void)
         cmocka_unit_test(nodes_and_their_hours_are_as_counted_by_hand),
         cmocka_unit_test(oracles_meet_everything_and_recover_most),
         cmocka_unit_test(who_meets_everything_stays_within_the_limit),
+        cmocka_unit_test(at_equal_attainment_levels_are_mixed),
         cmocka_unit_test(more_safety_breaks_no_promise),
         cmocka_unit_test(the_number_of_threads_changes_nothing),
         cmocka_unit_test(who_is_not_played_changes_nothing_for_the_others),

@@ -37,10 +37,26 @@ char *person_behind(const char *name)
     return person;
 }
 
-bool persons_differ(const char *name, const char *other)
+/* Whether both are of persons who are known. */
+static bool compare(const char *name, const char *other, bool *ret_are_same)
 {
     owned(chars) char *left = person_behind(name);
     owned(chars) char *right = person_behind(other);
 
-    return left[0] != '\0' && right[0] != '\0' && !text_equal(left, right);
+    *ret_are_same = text_equal(left, right);
+    return left[0] != '\0' && right[0] != '\0';
+}
+
+bool persons_differ(const char *name, const char *other)
+{
+    bool are_same;
+
+    return compare(name, other, &are_same) && !are_same;
+}
+
+bool persons_are_same(const char *name, const char *other)
+{
+    bool are_same;
+
+    return compare(name, other, &are_same) && are_same;
 }

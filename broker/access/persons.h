@@ -12,5 +12,6 @@
    user without a name.  The caller frees it with mem_free(). */
 char *person_behind(const char *name) __attribute__((returns_nonnull, warn_unused_result));
 
-/* Whether the names are of two persons, both known. */
+/* Whether the names are of two persons, both known; of one person, who is known. */
 bool persons_differ(const char *name, const char *other);
+bool persons_are_same(const char *name, const char *other);

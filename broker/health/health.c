@@ -198,6 +198,19 @@ void health_end(struct health *health, struct wall_time now, health_told_fn told
     map_free(steal(&health->said));
 }
 
+static void move_clock(struct findings *findings, int64_t by_ms)
+{
+    for (size_t i = 0; i < findings->list.count; i++)
+        findings->list.items[i].is.since.ms += by_ms;
+}
+
+void health_move_clock(struct health *health, int64_t by_ms)
+{
+    require(!health->said);
+    move_clock(&health->held, by_ms);
+    move_clock(&health->told, by_ms);
+}
+
 static json_t *describe(const struct finding *finding)
 {
     const struct condition_row *row = condition_row(finding->is.kind);

@@ -50,6 +50,9 @@ typedef void (*health_told_fn)(void *context, const struct condition *condition,
    nothing, between two that do. */
 void health_end(struct health *health, struct wall_time now, health_told_fn told, void *context);
 
+/* A jump of the wall clock by so much is followed: each condition holds for as long as before. */
+void health_move_clock(struct health *health, int64_t by_ms);
+
 /* {severity, word, conditions: [{id, severity, word, since, what, cluster, affects, text,
    advice}]} of the last look: severity "ok" and word "" when nothing holds. */
 json_t *health_describe(const struct health *health)

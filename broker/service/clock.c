@@ -309,6 +309,7 @@ static void follow(struct clock *clock)
     approvals_move_clock(service, by_ms, batch);
     approve_move_clock(service, by_ms, batch);
     webhooks_move_clock(service->webhooks, by_ms, batch);
+    health_move_clock(service->health, by_ms);
     put_record(clock, batch);
     tell(clock, batch, "clock_followed", by_ms, sentence);
     clock->jump_ms = 0;

@@ -6,6 +6,7 @@
  */
 #include "base/input/json.h"
 #include "base/text.h"
+#include "broker/access/persons.h"
 #include "broker/service/service_parts.h"
 #include "broker/service/supply.h"
 
@@ -41,6 +42,20 @@ static bool is_one_of(const json_t *event, const char *const *members, const cha
     return is_found;
 }
 
+/* A person is the same as root (with a login), on the socket, and by mail address over TLS. */
+static bool is_by(const json_t *event, const char *wanted)
+{
+    static const char *const actors[] = { "by", "ended_by", "asked_by", "approved_by" };
+    bool is_found = !wanted;
+
+    for (size_t i = 0; i < COUNT_OF(actors) && !is_found; i++) {
+        const char *actor = json_text_or(event, actors[i], "");
+
+        is_found = text_equal(actor, wanted) || persons_are_same(actor, wanted);
+    }
+    return is_found;
+}
+
 /* What people do, in distinction to what sluice does of itself. */
 static bool is_act(const json_t *event)
 {
@@ -61,12 +76,11 @@ static bool is_wanted(const struct event_wish *wish, int64_t since_ms, const jso
 {
     static const char *const nodes[] = { "node", "new_node", "host", NULL };
     static const char *const moves[] = { "move", "transfer", NULL };
-    static const char *const actors[] = { "by", "ended_by", "asked_by", "approved_by", NULL };
     const json_t *event = json_object_get(row, "event");
 
     return json_int_or(row, "at", 0) >= since_ms && (!wish->acts || is_act(event)) &&
            is_one_of(event, nodes, wish->node) && is_one_of(event, moves, wish->move) &&
-           is_one_of(event, actors, wish->actor);
+           is_by(event, wish->actor);
 }
 
 static json_t *describe(const json_t *row)

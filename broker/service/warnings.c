@@ -134,14 +134,19 @@ static void add_operators(const struct service *service, struct health *health)
     }
 }
 
+/* For a day, so that who comes to work sees it; the counter and the events keep it. */
 static void add_notices(const struct service *service, struct health *health)
 {
-    int64_t violations = service->runner->notices.violations;
+    const struct notice_counts *notices = &service->runner->notices;
+    int64_t age_ms = loop_wall(service->world->loop).ms - notices->violated.ms;
+    const struct condition condition = { .kind = CONDITION_NOTICE_BROKEN,
+                                         .since = notices->violated };
 
-    if (violations > 0)
-        add(health, CONDITION_NOTICE_BROKEN, "", NULL,
-            text_format("%" PRId64 " pod%s had to leave with less notice than was promised",
-                        violations, violations == 1 ? "" : "s"));
+    if (notices->violated.ms > 0 && age_ms < DAY_MS)
+        health_add(health, &condition,
+                   text_format("a pod had to leave with less notice than was promised, %" PRId64
+                               " so far",
+                               notices->violations));
 }
 
 /* Hosts that are not used for a while, each with what happened there. */

@@ -32,6 +32,7 @@ static int load(void *context, const char *id, uint64_t rev, const json_t *value
     if (json_need_int(value, "violations", &read.violations, err) < 0 ||
         json_need_int(value, "emergencies", &read.emergencies, err) < 0)
         return -1;
+    read.violated.ms = json_int_or(value, "violated", 0);
     *counts = read;
     return 0;
 }
@@ -215,11 +216,13 @@ bool notice_count(struct runner *runner, const struct effect *effect, const stru
         counts->emergencies++;
     } else if (!is_ready && came_too_soon(runner, transfer)) {
         counts->violations++;
+        counts->violated = runner_now(runner);
         tell(runner, effect, batch);
     } else {
         return false;
     }
-    value = json_make("{sI sI}", "violations", (json_int_t)counts->violations, "emergencies",
+    value = json_make("{sI sI sI}", "violations", (json_int_t)counts->violations, "violated",
+                      (json_int_t)counts->violated.ms, "emergencies",
                       (json_int_t)counts->emergencies);
     journal_put(batch, record_kind, record_id, counts->rev, value);
     return true;

@@ -4,7 +4,7 @@
  * Which clock the windows of the week go by after a jump of the machine's, and what is said of it.
  */
 #include "broker/service/service_parts.h"
-#include "tests/cli/small_world.h"
+#include "tests/cli/health_scene.h"
 
 #include <stdlib.h>
 
@@ -49,6 +49,22 @@ static void windows_follow_a_clock_that_stands(void **state)
     rehearsal_run(rehearsal, 2 * HOUR_MS);
     assert_false(warns_of(rehearsal, "wall clock"));
     assert_int_equal(story_count(rehearsal, "clock_jumped"), 1);
+}
+
+/* No schedules are in force: since two minutes ago, on each clock. */
+static void what_holds_is_as_old_after_a_jump(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(
+        folder, 8, "clocks: { prod-a: -3h, research-a: -3h }\n");
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    expect_member(rehearsal, "no_schedules", "since", "2026-11-17T06:00:00Z");
+    loop_virtual_jump(rehearsal->loop, -3 * HOUR_MS);
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    assert_int_equal(story_count(rehearsal, "clock_followed"), 1);
+    expect_member(rehearsal, "no_schedules", "since", "2026-11-17T03:00:00Z");
 }
 
 static void a_jump_that_is_taken_back_flips_none(void **state)
@@ -143,6 +159,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_follow_a_clock_that_stands),
+        cmocka_unit_test(what_holds_is_as_old_after_a_jump),
         cmocka_unit_test(a_jump_that_is_taken_back_flips_none),
         cmocka_unit_test(a_wrong_clock_is_not_followed_for_a_day),
         cmocka_unit_test(small_steps_are_followed_without_a_word),

@@ -192,8 +192,8 @@ static void who_leaves_was_announced(void **state)
 static void the_forms_for_other_programs(void **state)
 {
     static const char board[] =
-        "{\"at\":\"2026-11-17T06:00:00Z\",\"departures\":["
-        "{\"leaves\":\"2026-11-17T07:35:00Z\",\"node\":\"res1-b07-n01\",\"cluster\":\"res-1\","
+        "{\"at\":\"2026-11-17T06:00:00.123Z\",\"departures\":["
+        "{\"leaves\":\"2026-11-17T07:35:00.999Z\",\"node\":\"res1-b07-n01\",\"cluster\":\"res-1\","
         "\"pool\":\"res-1-east\",\"to\":\"prod-a\",\"certainty\":\"announced\","
         "\"due\":\"2026-11-17T08:00:00Z\",\"window\":\"peak\",\"jobs\":["
         "{\"kind\":\"JobSet\",\"job\":\"align/sft, "

@@ -356,6 +356,36 @@ static void what_awaits_an_answer_keeps_what_was_told(void **state)
     }
 }
 
+static json_t *short_at(struct health *health, int64_t now_ms)
+{
+    struct condition condition = { .kind = CONDITION_PRODUCTION_SHORT,
+                                   .what = "prod-a",
+                                   .early_ms = 2 * MINUTE_MS };
+
+    health_begin(health);
+    health_add(health, &condition, mem_copy_chars("short"));
+    health_end(health, (struct wall_time){ now_ms }, count_told, NULL);
+    return health_describe(health);
+}
+
+/* A clock that was set back an hour, and is followed: what was critical is not early once more. */
+static void a_clock_that_is_followed_makes_nothing_early(void **state)
+{
+    owned(health) struct health *health = health_new();
+    owned(json) json_t *first = short_at(health, DAY_MS);
+    owned(json) json_t *before = short_at(health, DAY_MS + 3 * MINUTE_MS);
+
+    (void)state;
+    assert_string_equal(json_text_or(first, "severity", ""), "warning");
+    assert_string_equal(json_text_or(before, "severity", ""), "critical");
+    health_move_clock(health, -HOUR_MS);
+    owned(json) json_t *after = short_at(health, DAY_MS + 4 * MINUTE_MS - HOUR_MS);
+    assert_string_equal(json_text_or(after, "severity", ""), "critical");
+    assert_string_equal(
+        json_text_or(json_array_get(json_object_get(after, "conditions"), 0), "since", ""),
+        "1970-01-01T23:00:00Z");
+}
+
 /* A service that starts while a production cluster is out of reach knows no number of its nodes:
    it tells the pool as never seen, and no node as missing. */
 static void nodes_that_were_never_seen_are_not_missing(void **state)
@@ -469,6 +499,7 @@ int main(void)
         cmocka_unit_test(a_question_between_two_turns_is_not_logged),
         cmocka_unit_test(a_restart_is_no_outage),
         cmocka_unit_test(what_awaits_an_answer_keeps_what_was_told),
+        cmocka_unit_test(a_clock_that_is_followed_makes_nothing_early),
         cmocka_unit_test(nodes_that_were_never_seen_are_not_missing),
         cmocka_unit_test(a_window_without_a_schedule_is_told),
         cmocka_unit_test(an_apply_gives_a_schedule_again),

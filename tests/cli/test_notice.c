@@ -10,7 +10,7 @@
 #include "broker/service/service_parts.h"
 #include "broker/transfer/notice.h"
 #include "broker/transfer/pod_wishes.h"
-#include "tests/cli/small_world.h"
+#include "tests/cli/health_scene.h"
 #include "tools/simulator/model/model.h"
 
 #include <string.h>
@@ -501,6 +501,42 @@ static void a_pod_may_ask_for_an_extension(void **state)
     expect_rest(rehearsal, 10);
 }
 
+/* `violated_ago_ms` 0: the record of an older release, which has no time. */
+static void put_counts(struct rehearsal *rehearsal, int64_t violated_ago_ms)
+{
+    struct service *service = rehearsal->service;
+    struct journal_batch *batch = journal_batch_new(service->epoch);
+    int64_t now_ms = loop_wall(service->world->loop).ms;
+    owned(json) json_t *counts = json_make("{si si}", "violations", 2, "emergencies", 0);
+    struct error err = { 0 };
+
+    if (violated_ago_ms > 0)
+        json_object_set_new(counts, "violated", json_integer(now_ms - violated_ago_ms));
+    journal_put(batch, "notice", "counts", service->runner->notices.rev, counts);
+    if (journal_commit(service->world->journal, &batch, &err) < 0)
+        fail_msg("%s", err.text);
+    restart(rehearsal);
+    rehearsal_run(rehearsal, MINUTE_MS);
+}
+
+/* The condition is for who comes to work; the counter is for good. */
+static void a_broken_notice_is_told_for_a_day(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 39, "");
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    put_counts(rehearsal, 0);
+    expect_condition(rehearsal, "notice_broken", NULL);
+    put_counts(rehearsal, DAY_MS - HOUR_MS);
+    expect_condition(rehearsal, "notice_broken", "than was promised, 2 so far");
+    expect_member(rehearsal, "notice_broken", "since", "2026-11-16T07:03:00Z");
+    rehearsal_run(rehearsal, HOUR_MS);
+    expect_condition(rehearsal, "notice_broken", NULL);
+    assert_int_equal(counted(rehearsal, "notice_violations"), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -513,6 +549,7 @@ int main(void)
         cmocka_unit_test(who_came_last_has_the_whole_notice),
         cmocka_unit_test(an_extension_is_granted_within_the_margin),
         cmocka_unit_test(a_pod_may_ask_for_an_extension),
+        cmocka_unit_test(a_broken_notice_is_told_for_a_day),
     };
 
     mem_setup();

@@ -80,10 +80,42 @@ static void a_story_is_told_by_node_move_person_and_time(void **state)
     assert_non_null(strstr(err.text, "\"yesterday\" is neither a duration (2h30m) nor a time"));
 }
 
+/* Ada works as root, on the socket, and over TLS. */
+static void a_person_has_several_names(void **state)
+{
+    static const char *const names[] = { "ada", "root (login ada)", "Ada@example.com", "adam",
+                                         "root" };
+    static const struct {
+        const char *actor;
+        size_t count;
+    } rows[] = {
+        { "ada", 3 }, { "root (login ada)", 3 }, { "adam", 1 }, { "root", 1 }, { "x", 0 }
+    };
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 47, "");
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        struct error err = { 0 };
+        owned(json) json_t *request = json_make("{ss ss ss}", "cluster", "research-a", "reason",
+                                                "a look", "until", "2026-11-17T09:30:00Z");
+        owned(json) json_t *answer = service_freeze(rehearsal->service, request, names[i], &err);
+
+        assert_non_null(answer);
+    }
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        assert_int_equal(
+            count(rehearsal,
+                  &(struct event_wish){ .count = 99, .acts = true, .actor = rows[i].actor }),
+            rows[i].count);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_story_is_told_by_node_move_person_and_time),
+        cmocka_unit_test(a_person_has_several_names),
     };
 
     mem_setup();

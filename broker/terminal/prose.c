@@ -5,6 +5,8 @@
  */
 #include "broker/terminal/prose.h"
 
+#include "broker/terminal/columns.h"
+
 #include <string.h>
 
 enum { LABEL = 16, SHORTEST = 20 };
@@ -13,20 +15,6 @@ struct row {
     const char *chars;
     size_t length;
 };
-
-static bool is_within_character(char byte)
-{
-    return ((unsigned char)byte & 0xC0) == 0x80;
-}
-
-static size_t characters(const struct row *row)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < row->length; i++)
-        count += !is_within_character(row->chars[i]);
-    return count;
-}
 
 /* Where the sentence begins: after the label, which ends with spaces. */
 static size_t label_of(const struct row *row)
@@ -46,15 +34,20 @@ static bool is_sentence(const struct row *row, size_t label)
 /* How many bytes of the row fit: whole words, or as many characters where a word is too long. */
 static size_t fits(const struct row *row, size_t columns)
 {
-    size_t count = 0;
+    size_t shown = 0;
     size_t at = 0;
     size_t space = 0;
 
-    for (; at < row->length; at++) {
-        if (!is_within_character(row->chars[at]) && count++ == columns)
+    while (at < row->length) {
+        size_t wide;
+        size_t bytes = columns_step(row->chars + at, row->length - at, &wide);
+
+        if (shown + wide > columns)
             break;
         if (row->chars[at] == ' ')
             space = at;
+        shown += wide;
+        at += bytes;
     }
     if (at == row->length || row->chars[at] == ' ' || space == 0)
         return at;
@@ -88,7 +81,8 @@ void prose_wrap(const struct text *text, size_t columns, struct text *out)
         size_t label = label_of(&row);
 
         at += row.length + (at[row.length] == '\n');
-        if (columns >= LABEL + SHORTEST && characters(&row) > columns && is_sentence(&row, label)) {
+        if (columns >= LABEL + SHORTEST && columns_of(row.chars, row.length) > columns &&
+            is_sentence(&row, label)) {
             wrap(row, label, columns, out);
             continue;
         }

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "broker/terminal/colors.h"
+#include "broker/terminal/columns.h"
 #include "broker/terminal/prose.h"
 
 #include <errno.h>
@@ -107,15 +108,19 @@ void screen_close(struct screen *screen)
 /* One row, cut. */
 static void add_row(const char *row, size_t length, size_t columns, struct text *out)
 {
+    owned(chars) char *tame = text_format("%.*s", (int)length, row);
     size_t shown = 0;
 
-    for (size_t i = 0; i < length; i++) {
-        unsigned char byte = (unsigned char)row[i];
-        bool begins_character = (byte & 0xC0) != 0x80;
+    text_tame(tame, false);
+    for (size_t at = 0; at < length;) {
+        size_t wide;
+        size_t bytes = columns_step(tame + at, length - at, &wide);
 
-        if (begins_character && shown++ == columns)
+        if (shown + wide > columns)
             break;
-        text_add(out, "%c", byte < ' ' || byte == 0x7F ? '?' : row[i]);
+        text_add_bytes(out, tame + at, bytes);
+        shown += wide;
+        at += bytes;
     }
     text_add(out, "\n");
 }

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "broker/terminal/columns.h"
 #include "broker/terminal/times.h"
 
 #include <stdarg.h>
@@ -71,27 +72,31 @@ static const char *title(const struct table *table, size_t column)
     return text[0] == '>' ? text + 1 : text;
 }
 
-static int width(const struct table *table, size_t column)
+static size_t width_of(const char *cell)
 {
-    size_t widest = strlen(title(table, column));
+    return columns_of(cell, strlen(cell));
+}
+
+static size_t width(const struct table *table, size_t column)
+{
+    size_t widest = width_of(title(table, column));
 
     for (size_t i = column; i < table->cells.count; i += table->columns)
-        if (strlen(table->cells.items[i]) > widest)
-            widest = strlen(table->cells.items[i]);
-    return (int)widest;
+        if (width_of(table->cells.items[i]) > widest)
+            widest = width_of(table->cells.items[i]);
+    return widest;
 }
 
 static void print_cell(const struct table *table, size_t column, const char *text, struct text *out)
 {
     bool is_last = column + 1 == table->columns;
     bool is_number = table->titles.items[column][0] == '>';
+    int room = is_last && !is_number ? 0 : (int)(width(table, column) - width_of(text));
 
     if (is_number)
-        text_add(out, "%*s%s", width(table, column), text, is_last ? "" : "  ");
-    else if (is_last)
-        text_add(out, "%s", text);
+        text_add(out, "%*s%s%s", room, "", text, is_last ? "" : "  ");
     else
-        text_add(out, "%-*s  ", width(table, column), text);
+        text_add(out, "%s%*s%s", text, room, "", is_last ? "" : "  ");
 }
 
 static void print_titles(const struct table *table, struct text *out)

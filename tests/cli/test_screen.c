@@ -31,7 +31,30 @@ static const struct {
     { "a\nb", { 9, 4 }, 1, "b\n", 2 },
     /* a character of two bytes is one column, and is never cut */
     { "\xc3\xa9\xc3\xa9\xc3\xa9\n", { 1, 2 }, 0, "\xc3\xa9\xc3\xa9\n", 1 },
+    /* a Korean one is two, and is shown whole or not; a combined accent is none */
+    { "\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\n", { 1, 4 }, 0, "\xea\xb0\x80\xea\xb0\x80\n", 1 },
+    { "\xea\xb0\x80\xea\xb0\x80\n", { 1, 3 }, 0, "\xea\xb0\x80\n", 1 },
+    { "e\xcc\x81"
+      "bc\n",
+      { 1, 2 },
+      0,
+      "e\xcc\x81"
+      "b\n",
+      1 },
+    { "a\xff"
+      "bc\n",
+      { 1, 3 },
+      0,
+      "a\xff"
+      "b\n",
+      1 },
     /* no text commands the terminal */
+    { "a\xc2\x9b"
+      "2Jb\n",
+      { 1, 80 },
+      0,
+      "a??2Jb\n",
+      1 },
     { "a\033[2Jb\x7f\a\n", { 1, 80 }, 0, "a?[2Jb??\n", 1 },
     { "a\n\nb\n", { 3, 4 }, 0, "a\n\nb\n", 3 },
 };
@@ -73,6 +96,13 @@ static const struct {
       "BLOCKED         123456789012345678901234\n                \xc3\xa9x\n" },
     { "BLOCKED         12345678901234567890123\xc3\xa9x\n", 40,
       "BLOCKED         12345678901234567890123\xc3\xa9\n                x\n" },
+    /* twelve characters of two columns, and one more */
+    { "BLOCKED         \xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80"
+      "\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\xea\xb0\x81\n",
+      40,
+      "BLOCKED         \xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80"
+      "\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\n                "
+      "\xea\xb0\x81\n" },
     /* a table is not wrapped, nor is anything on a terminal that is too narrow */
     { "prod-a          production  6  of ten nodes\n", 40,
       "prod-a          production  6  of ten nodes\n" },

@@ -1,0 +1,15 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * How many columns of a terminal a text takes.  A character takes one; one of Chinese, Japanese and
+ * Korean two; an accent that is combined with the character before it none (wcwidth(3)).
+ */
+#pragma once
+
+#include <stddef.h>
+
+/* The bytes of the character at the text's beginning, and its columns.  A byte that is not UTF-8,
+   and a control character, is one of each.  `length` > 0. */
+size_t columns_step(const char *chars, size_t length, size_t *ret_columns);
+
+size_t columns_of(const char *chars, size_t length);

@@ -43,7 +43,7 @@ install(FILES clusters/role.yaml DESTINATION ${CMAKE_INSTALL_DOCDIR}/clusters)
 install(DIRECTORY docs/schemas DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 install(DIRECTORY tools/policies DESTINATION ${CMAKE_INSTALL_DOCDIR}/tools)
 install(FILES tools/packaging/prometheus/rules.yaml tools/packaging/prometheus/prometheus.yaml
-              tools/packaging/prometheus/alertmanager.yaml
+              tools/packaging/prometheus/alertmanager.yaml tools/packaging/prometheus/kubernetes.yaml
         DESTINATION ${CMAKE_INSTALL_DOCDIR}/tools/packaging/prometheus)
 install(FILES tools/packaging/grafana/sluice.json
         DESTINATION ${CMAKE_INSTALL_DOCDIR}/tools/packaging/grafana)

@@ -59,6 +59,16 @@ need_go() {
         GOBIN=$packaging_kept/bin CGO_ENABLED=0 go install -trimpath -ldflags='-s -w' "$2"; } >&2 || return 1
 }
 
+# The definition of ServiceMonitors, as a file in $packaging_kept; false without it.
+need_service_monitor() {
+    local module=github.com/prometheus-operator/prometheus-operator@v0.82.0 folder
+    service_monitor=$packaging_kept/servicemonitors.yaml
+    [ ! -e "$service_monitor" ] || return 0
+    need go golang-go || return 1
+    folder=$(cd "$packaging_folder" && go mod download -json $module | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+    cp "$folder/example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml" "$service_monitor"
+}
+
 # For the end of a play: its exit code.
 conclude() {
     [ $packaging_failures -eq 0 ]

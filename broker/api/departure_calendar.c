@@ -21,8 +21,8 @@ char *departure_jobs(const json_t *row, const char *between)
     return text_take(steal(&out));
 }
 
-/* "20261117T073000Z" of "2026-11-17T07:30:00.250Z": a DATE-TIME has whole seconds (RFC 5545, section
-   3.3.5). */
+/* "20261117T073000Z" of "2026-11-17T07:30:00.250Z": a DATE-TIME has whole seconds (RFC 5545,
+   section 3.3.5). */
 static void add_stamp(struct text *out, const char *key, const char *time)
 {
     text_add(out, "%s:", key);

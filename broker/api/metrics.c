@@ -70,6 +70,7 @@ static const struct family {
     { "forecast_coverage_high_ratio", GAUGE, "numbers/forecast/scores", "queue", "score/coverage_high", "The same, at most: with so few days it may be so high" },
     { "forecast_coverage_promised_ratio", GAUGE, "numbers/forecast/scores", "queue", "score/coverage_promised", "Days on which the bound is meant to hold" },
     { "telemetry_age_seconds", GAUGE, "numbers/sources", "kind,source", "age_s", "Age of what is known of a cluster (its watch) or a pool (its cloud's list)" },
+    { "telemetry_limit_seconds", GAUGE, "numbers", "", "fresh_s", "guard.fresh: with what is older nothing is planned" },
     { "orphans", GAUGE, "numbers/orphans", "provider,cluster,kind", "count", "Machines that run, that no Node shows, and that no transfer takes or brings" },
     { "drift", GAUGE, "numbers/drift", "cluster,kind", "count", "Replicas and quotas that another writer has set back, and that are left alone" },
 

@@ -103,11 +103,12 @@ json_t *service_numbers(struct service *service)
     add_drift(drift, "replicas", scaler_describe(service->scaler));
     add_drift(drift, "quota", quotas_describe(service->quotas));
     return json_make(
-        "{so so so so so so so so}", "counts", tallies_describe(service->runner->tallies),
+        "{so so so so so sf so so so}", "counts", tallies_describe(service->runner->tallies),
         "window_left_s",
         change.ms > 0 ? json_real((double)(change.ms - now.ms) / SECOND_MS) : json_null(),
         "applied", json_wall(service->applied), "apply_success",
         service->apply_success < 0 ? json_null() : json_integer(service->apply_success), "sources",
-        describe_sources(service), "orphans", describe_orphans(service), "drift", drift, "forecast",
+        describe_sources(service), "fresh_s", (double)service->config->guard.fresh_ms / SECOND_MS,
+        "orphans", describe_orphans(service), "drift", drift, "forecast",
         service_forecast(service));
 }

@@ -144,9 +144,9 @@ json_t *service_forecast(const struct service *service)
 json_t *service_ledger(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 
-/* For metrics only: {counts (tallies_describe()), window_left_s, applied, apply_success, sources:
-   [{kind, source, age_s}], orphans: [{provider, cluster, kind, count}], drift: [{cluster, kind,
-   count}], forecast}; what is not known is null or left out. */
+/* For metrics only: {counts (tallies_describe()), window_left_s, applied, apply_success, fresh_s,
+   sources: [{kind, source, age_s}], orphans: [{provider, cluster, kind, count}], drift: [{cluster,
+   kind, count}], forecast}; what is not known is null or left out. */
 json_t *service_numbers(struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
 

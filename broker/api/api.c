@@ -119,16 +119,22 @@ static json_t *get_events(const struct ask *ask, struct error *err)
     owned(chars) char *move = url_query(ask->target, "move");
     owned(chars) char *actor = url_query(ask->target, "actor");
     owned(chars) char *acts = url_query(ask->target, "acts");
+    owned(chars) char *older = url_query(ask->target, "before");
     struct event_wish wish = {
         .since = since, .node = node, .move = move, .actor = actor, .acts = text_equal(acts, "true")
     };
-    long long count = 50;
+    long long count = 50, before = 0;
 
     if (text && !text_to_int(text, 1, INT32_MAX, &count)) {
         error_set(err, ERROR_INVALID, "count: \"%s\" is not a number of events", text);
         return NULL;
     }
+    if (older && !text_to_int(older, 1, INT64_MAX, &before)) {
+        error_set(err, ERROR_INVALID, "before: \"%s\" is not the number of an event", older);
+        return NULL;
+    }
     wish.count = count;
+    wish.before = before;
     return service_events_of(ask->service, &wish, err);
 }
 

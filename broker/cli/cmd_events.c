@@ -18,8 +18,10 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { PAGE_MOST = 10000 }; /* events of one answer, and events that the service looks at for it */
+
 const struct command_option events_options[] = {
-    { "count", 'n', "N", "how many, the last ones (default 50, at most 10000)", false },
+    { "count", 'n', "N", "how many, the last ones (default 50; with --since all)", false },
     { "since", 0, "TIME", "only those of the last 2h, or since a time (RFC 3339)", false },
     { "node", 0, "NODE", "only those about this node or host", false },
     { "move", 0, "ID", "only those of this move or transfer", false },
@@ -34,7 +36,7 @@ const struct command_option events_options[] = {
 };
 
 const struct command_option audit_options[] = {
-    { "count", 'n', "N", "how many, the last ones (default 50, at most 10000)", false },
+    { "count", 'n', "N", "how many, the last ones (default 50; with --since all)", false },
     { "since", 0, "TIME", "only those of the last 2h, or since a time (RFC 3339)", false },
     { "actor", 0, "NAME", "only those of this person, under any name (root (login ada) is ada)",
       false },
@@ -106,76 +108,134 @@ static void draw_wide(const json_t *answer, bool is_open, struct text *out)
 
 static void draw(const json_t *answer, bool is_open, struct text *out)
 {
+    if (json_bool_or(answer, "is_cut", false))
+        text_add(out, "Older events may fit, too: --watch looks at the last %d only\n", PAGE_MOST);
     event_rows_print(json_object_get(answer, "events"), is_open ? EVENTS_OPEN : EVENTS_SCREEN, out);
 }
 
-static char *path_of(const struct command_call *call, const char *filters, int64_t count)
+/* As the query of a URL, each behind an "&". */
+static char *filters_of(const struct command_call *call, const char *names)
 {
-    struct text *path = text_new(TEXT_UNBOUNDED);
+    struct text *filters = text_new(TEXT_UNBOUNDED);
     size_t length;
 
-    text_add(path, "/v1/events?count=%" PRId64, count);
-    for (; *filters; filters += length + (filters[length] == ' ')) {
-        owned(chars) char *name = text_format("%.*s", (int)(length = strcspn(filters, " ")),
-                                              filters);
+    for (; *names; names += length + (names[length] == ' ')) {
+        owned(chars) char *name = text_format("%.*s", (int)(length = strcspn(names, " ")), names);
         owned(chars) char *value = url_format("%s", call_text_or(call, name, ""));
 
         if (value[0] != '\0')
-            text_add(path, "&%s=%s", name, value);
+            text_add(filters, "&%s=%s", name, value);
     }
-    return text_take(path);
+    return text_take(filters);
 }
 
 /* A question to the service; without a configuration there is none, but an exit code. */
 struct question {
     struct config *config;
-    char *path;
+    char *filters;
+    int64_t most; /* events that are shown */
 };
 
 static void owned_question(struct question *question)
 {
     config_free(question->config);
-    mem_free(question->path);
+    mem_free(question->filters);
 }
 
-static struct question question_of(struct command_call *call, const char *filters, const char *more,
+static struct question question_of(struct command_call *call, const char *names, const char *more,
                                    int *ret_code)
 {
-    int64_t count = 50;
+    int64_t most = call_text(call, "since") ? INT64_MAX : 50;
     struct error err = { 0 };
     struct question question = { 0 };
-    owned(chars) char *path = NULL;
+    owned(chars) char *filters = filters_of(call, names);
 
-    if (call_int(call, "count", (struct int_range){ 1, 10000 }, &count, &err) < 0) {
+    if (call_int(call, "count", (struct int_range){ 1, INT32_MAX }, &most, &err) < 0) {
         *ret_code = call_usage_error(call, "%s", err.text);
         return question;
     }
-    path = path_of(call, filters, count);
+    question.most = most;
+    question.filters = text_format("%s%s", filters, more);
     question.config = client_service(call, ret_code);
-    question.path = text_format("%s%s", path, more);
     return question;
 }
 
-static json_t *ask(struct command_call *call, const struct question *question, int *ret_code)
+/* The last events before that number (0: of all), so many that one answer holds them. */
+static char *path_of(const struct question *question, int64_t most, int64_t before)
 {
-    struct error err = { 0 };
-    json_t *answer = NULL;
+    owned(chars) char *older = before > 0 ? text_format("&before=%" PRId64, before)
+                                          : mem_copy_chars("");
 
-    if (!question->config)
-        return NULL;
-    answer = client_ask(question->config, HTTP_GET, question->path, NULL, &err);
+    return text_format("/v1/events?count=%" PRId64 "%s%s", most < PAGE_MOST ? most : PAGE_MOST,
+                       question->filters, older);
+}
+
+static json_t *ask_page(struct command_call *call, const struct question *question, int64_t most,
+                        int64_t before, int *ret_code)
+{
+    owned(chars) char *path = path_of(question, most, before);
+    struct error err = { 0 };
+    json_t *answer = client_ask(question->config, HTTP_GET, path, NULL, &err);
+
     if (!answer)
         *ret_code = client_fail(call, &err);
     return answer;
 }
 
-static void print_cut(const json_t *answer)
+/* Older events before newer ones. */
+static void put_before(json_t *answer, const json_t *older)
 {
-    if (json_bool_or(answer, "is_cut", false))
-        fprintf(stderr, "only the last 10000 events were looked at; older ones may fit, too\n");
+    json_t *events = json_copy(json_object_get(older, "events"));
+
+    json_array_extend(events, json_object_get(answer, "events"));
+    json_object_set_new(answer, "events", events);
+    json_object_set(answer, "is_cut", json_object_get(older, "is_cut"));
+    json_object_set(answer, "before", json_object_get(older, "before"));
+}
+
+/* The service looks at a bounded number of events for each request, because it does nothing else
+   meanwhile: asks on, until there are enough or none is left. */
+static json_t *ask(struct command_call *call, const struct question *question, int *ret_code)
+{
+    owned(json) json_t *answer = NULL;
+    int64_t before, more = question->most;
+
+    if (!question->config)
+        return NULL;
+    answer = ask_page(call, question, more, 0, ret_code);
+    while (answer && (before = json_int_or(answer, "before", 0)) > 0 &&
+           (more = question->most - (int64_t)json_array_size(json_object_get(answer, "events"))) >
+               0) {
+        owned(json) json_t *older = ask_page(call, question, more, before, ret_code);
+
+        if (!older)
+            return NULL;
+        put_before(answer, older);
+    }
+    return steal(&answer);
+}
+
+/* What was looked for and is not shown.  Without a filter there is nothing to miss. */
+static void print_cut(const struct question *question, const json_t *answer)
+{
+    if (question->filters[0] != '\0' && json_int_or(answer, "before", 0) > 0)
+        fprintf(stderr,
+                "older events may fit, too: --count shows more than these %zu, and --since without "
+                "--count shows all since a time\n",
+                json_array_size(json_object_get(answer, "events")));
 }
 
 static const struct answer_rows rows = { "events", "seq" };
+
+/* One page each time: with --since it has as many rows as without. */
+static int watch(struct command_call *call, const struct question *question)
+{
+    owned(chars) char *path = path_of(question, question->most < INT64_MAX ? question->most : 50,
+                                      0);
+
+    return watch_run(call, question->config,
+                     &(struct watched){ path, forms_is_wide(call) ? draw_wide : draw, true });
+}
 
 int cmd_events(struct command_call *call)
 {
@@ -186,9 +246,7 @@ int cmd_events(struct command_call *call)
     owned(json) json_t *answer = NULL, *flat = NULL;
 
     if (question.config && call_flag(call, "watch"))
-        return watch_run(
-            call, question.config,
-            &(struct watched){ question.path, forms_is_wide(call) ? draw_wide : draw, true });
+        return watch(call, &question);
     answer = ask(call, &question, &code);
     if (!answer)
         return code;
@@ -201,7 +259,7 @@ int cmd_events(struct command_call *call)
         event_rows_print(json_object_get(answer, "events"), EVENTS_TABLE, out);
         forms_print_table(call, out);
     }
-    print_cut(answer);
+    print_cut(&question, answer);
     return EXIT_DONE;
 }
 
@@ -262,6 +320,6 @@ int cmd_audit(struct command_call *call)
         client_print_json(call, answer);
     else if (!forms_print(call, acts, &(struct answer_rows){ "acts", "seq" }))
         print_acts(call, acts);
-    print_cut(answer);
+    print_cut(&question, answer);
     return EXIT_DONE;
 }

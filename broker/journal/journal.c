@@ -238,6 +238,21 @@ json_t *journal_events_after(struct journal *journal, int64_t seq, size_t count,
     return journal->verbs->events_after(journal, seq, count, err);
 }
 
+/* Events are numbered from 1 without a gap. */
+json_t *journal_events_before(struct journal *journal, int64_t seq, size_t count, struct error *err)
+{
+    owned(json) json_t *newest = journal_events(journal, 1, err);
+    int64_t last = json_int_or(json_array_get(newest, 0), "seq", 0);
+    int64_t older = seq - 1 < last ? seq - 1 : last;
+    size_t most = (uint64_t)older < count ? (size_t)older : count;
+
+    require(seq > 0 && count > 0);
+    if (!newest)
+        return NULL;
+    return most > 0 ? journal_events_after(journal, older - (int64_t)most, most, err)
+                    : json_array();
+}
+
 void journal_close(struct journal *journal)
 {
     if (!journal)

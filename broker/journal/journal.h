@@ -125,6 +125,10 @@ json_t *journal_events(struct journal *journal, size_t count, struct error *err)
 json_t *journal_events_after(struct journal *journal, int64_t seq, size_t count, struct error *err)
     __attribute__((warn_unused_result));
 
+/* The last `count` events before that with the number `seq`, oldest first, as above. */
+json_t *journal_events_before(struct journal *journal, int64_t seq, size_t count, struct error *err)
+    __attribute__((warn_unused_result));
+
 /* Recomputes the chain of the last `count` events; ERROR_CORRUPT names the first event that does
  * not fit. */
 int journal_verify(struct journal *journal, size_t count, struct error *err)

@@ -159,18 +159,20 @@ json_t *service_leads(const struct service *service)
 json_t *service_events(struct service *service, int64_t count, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Which events: the last `count` of those that fit all other members. */
+/* Which events: the last `count` of those that fit all other members.  One call looks at 10,000
+   events at most, so that it does not hold up the service: a caller asks on with `before`. */
 struct event_wish {
     int64_t count;     /* 1 to 10,000 */
-    const char *since; /* so long ago ("2h"), or from then on (RFC 3339); NULL: any, as below */
+    int64_t before;    /* only events with a smaller number; 0: any */
+    const char *since; /* so long ago ("2h"), or from then on (RFC 3339); NULL: any */
     const char *node;  /* node, new node or host */
     const char *move;  /* a move's ID, or a transfer's */
     const char *actor; /* the person who asked for it */
     bool acts;         /* only what people did */
 };
 
-/* As service_events().  With such a wish it looks at the last 10,000 events; is_cut: older ones
-   might fit, too. */
+/* As service_events().  `before` in the answer: ask on with it, because older events may fit; 0:
+   none does.  is_cut: there may be older ones although fewer than `count` were found. */
 json_t *service_events_of(struct service *service, const struct event_wish *wish, struct error *err)
     __attribute__((warn_unused_result));
 

@@ -97,14 +97,38 @@ static bool is_filtered(const struct event_wish *wish)
     return wish->acts || wish->since || wish->node || wish->move || wish->actor;
 }
 
-/* Whether an older event, which was not read, could be wanted, too. */
-static bool is_cut(const struct event_wish *wish, int64_t since_ms, const json_t *rows,
-                   size_t found)
+static json_t *read_rows(struct service *service, const struct event_wish *wish, struct error *err)
 {
-    const json_t *oldest = json_array_get(rows, 0);
+    size_t most = is_filtered(wish) ? EVENTS_MOST : (size_t)wish->count;
 
-    return is_filtered(wish) && json_array_size(rows) == EVENTS_MOST &&
-           found < (size_t)wish->count && json_int_or(oldest, "at", 0) >= since_ms;
+    return wish->before > 0
+               ? journal_events_before(service->world->journal, wish->before, most, err)
+               : journal_events(service->world->journal, most, err);
+}
+
+/* The number before which older events may be wanted, too; 0: none is.  Where the clock went back,
+   an event may be older than those before it: only when all that were read are too old, so are the
+   others. */
+static int64_t older_than(int64_t since_ms, const json_t *rows)
+{
+    int64_t first = json_int_or(json_array_get(rows, 0), "seq", 0);
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(rows, i, row)
+        if (json_int_or(row, "at", 0) >= since_ms)
+            return first > 1 ? first : 0;
+    return 0;
+}
+
+static int check_wish(const struct event_wish *wish, struct error *err)
+{
+    if (wish->count < 1 || wish->count > EVENTS_MOST)
+        return error_set(err, ERROR_INVALID, "count: expected 1 to %d, found %" PRId64, EVENTS_MOST,
+                         wish->count);
+    if (wish->before < 0)
+        return error_set(err, ERROR_INVALID, "before: expected the number of an event");
+    return 0;
 }
 
 json_t *service_events_of(struct service *service, const struct event_wish *wish, struct error *err)
@@ -113,28 +137,26 @@ json_t *service_events_of(struct service *service, const struct event_wish *wish
     json_t *events;
     const json_t *row;
     size_t i, found = 0, seen = 0;
-    int64_t since_ms = 0;
+    int64_t since_ms = 0, before;
 
-    if (wish->count < 1 || wish->count > EVENTS_MOST) {
-        error_set(err, ERROR_INVALID, "count: expected 1 to %d, found %" PRId64, EVENTS_MOST,
-                  wish->count);
+    if (check_wish(wish, err) < 0 || read_since(service, wish->since, &since_ms, err) < 0)
         return NULL;
-    }
-    if (read_since(service, wish->since, &since_ms, err) < 0)
-        return NULL;
-    rows = journal_events(service->world->journal,
-                          is_filtered(wish) ? EVENTS_MOST : (size_t)wish->count, err);
+    rows = read_rows(service, wish, err);
     if (!rows)
         return NULL;
+    before = older_than(since_ms, rows);
     events = json_array();
     json_array_foreach(rows, i, row)
         found += is_wanted(wish, since_ms, row);
     json_array_foreach(rows, i, row)
         if (is_wanted(wish, since_ms, row) && ++seen + (size_t)wish->count > found)
             json_array_append_new(events, describe(row));
-    return json_make("{ss so so sb}", "kind", "events", "at",
+    if (found > (size_t)wish->count)
+        before = json_int_or(json_array_get(events, 0), "seq", 0);
+    return json_make("{ss so so sb sI}", "kind", "events", "at",
                      json_wall(loop_wall(service->world->loop)), "events", events, "is_cut",
-                     (int)is_cut(wish, since_ms, rows, found));
+                     before > 0 && is_filtered(wish) && found < (size_t)wish->count, "before",
+                     (json_int_t)before);
 }
 
 json_t *service_events(struct service *service, int64_t count, struct error *err)

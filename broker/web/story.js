@@ -61,7 +61,7 @@ export async function readEvents() {
   const of = node.value.trim();
   try {
     const answer = await ask(`/v1/events?count=50${of ? `&node=${encodeURIComponent(of)}` : ""}`);
-    say(wrong, "");
+    say(wrong, of && answer.before > 0 ? `Older events may name this node, too: sluice events --node ${of} --since TIME shows all.` : "");
     events.show(answer.events.reverse(), (row) => row.seq, of ? "No event names this node." : "There are no events yet.");
   } catch (error) {
     say(wrong, error.message);

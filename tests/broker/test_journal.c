@@ -256,6 +256,35 @@ static void events_are_read_from_a_number_on(void **state)
     }
 }
 
+static void events_are_read_back_from_a_number(void **state)
+{
+    static const struct {
+        int64_t seq;
+        size_t count;
+        int64_t first;
+        size_t found;
+    } cases[] = { { 7, 3, 4, 3 },  { 4, 2, 2, 2 },        { 4, 100, 1, 3 },
+                  { 1, 5, 0, 0 },  { 99, 2, 5, 2 },       { 2, 1, 1, 1 },
+                  { 99, 9, 1, 6 }, { 5, SIZE_MAX, 1, 4 }, { INT64_MAX, 1, 6, 1 } };
+    owned(bench) struct bench bench = open_bench(state);
+    struct journal_batch *batch = batch_of(&bench);
+    struct error err = { 0 };
+
+    for (int i = 1; i <= 6; i++)
+        add_event(batch, i);
+    expect_commit(&bench, batch);
+    rest(&bench);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        owned(json)
+            json_t *rows = journal_events_before(bench.journal, cases[i].seq, cases[i].count, &err);
+
+        assert_int_equal(json_array_size(rows), cases[i].found);
+        for (size_t k = 0; k < cases[i].found; k++)
+            assert_int_equal(json_int_or(json_array_get(rows, k), "event/event", 0),
+                             cases[i].first + (int64_t)k);
+    }
+}
+
 static void a_shut_gate_leaves_the_outcome_unknown(void **state)
 {
     owned(bench) struct bench bench = open_bench(state);
@@ -491,6 +520,7 @@ int main(void)
         ALL(an_older_epoch_writes_no_more),
         ALL(events_are_a_chain),
         ALL(events_are_read_from_a_number_on),
+        ALL(events_are_read_back_from_a_number),
         AT_ONCE(a_shut_gate_leaves_the_outcome_unknown),
         ALL(a_reader_can_stop),
         ALL(what_was_put_off_is_written_with_what_comes_next),

@@ -111,11 +111,74 @@ static void a_person_has_several_names(void **state)
             rows[i].count);
 }
 
+/* So many events of that hour of the day. */
+static void add_events(struct rehearsal *rehearsal, int count, int hour, const char *by)
+{
+    struct journal_batch *batch = journal_batch_new(rehearsal->service->epoch);
+    struct wall_time at = { (int64_t)civil_day(2026, 11, 17) * DAY_MS + hour * HOUR_MS };
+    struct error err = { 0 };
+
+    for (int i = 0; i < count; i++) {
+        owned(json) json_t *event = json_make("{ss ss}", "event", "freeze", "by", by);
+
+        journal_event(batch, at, event);
+    }
+    if (journal_commit(rehearsal->journal, &batch, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* Of the wall clock's time; older events are asked for with `before`. */
+static void a_clock_that_went_back_hides_no_older_event(void **state)
+{
+    struct event_wish wish = { .count = 10000, .since = "2026-11-17T05:30:00Z", .actor = "ada" };
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 46, "");
+    struct error err = { 0 };
+    size_t found = 0, asked = 0;
+
+    (void)state;
+    add_events(rehearsal, 3, 6, "ada");
+    add_events(rehearsal, 5000, 4, "ada"); /* the oldest that the first answer looks at is one */
+    add_events(rehearsal, 9000, 6, "bob");
+    do {
+        owned(json) json_t *answer = service_events_of(rehearsal->service, &wish, &err);
+
+        if (!answer)
+            fail_msg("%s", err.text);
+        found += json_array_size(json_object_get(answer, "events"));
+        wish.before = json_int_or(answer, "before", -1);
+        assert_int_equal(json_is_true(json_object_get(answer, "is_cut")), wish.before > 0);
+    } while (++asked < 3 && wish.before > 0);
+    assert_int_equal(found, 3);
+    assert_int_equal(asked, 2);
+    wish.before = -1;
+    assert_null(service_events_of(rehearsal->service, &wish, &err));
+}
+
+/* Events that are all from before the time end the search, although older ones are left. */
+static void what_is_older_than_the_time_is_not_read(void **state)
+{
+    struct event_wish wish = { .count = 9, .since = "2026-11-17T05:30:00Z" };
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 46, "");
+    struct error err = { 0 };
+
+    (void)state;
+    add_events(rehearsal, 30000, 4, "ada");
+
+    owned(json) json_t *answer = service_events_of(rehearsal->service, &wish, &err);
+
+    assert_non_null(answer);
+    assert_int_equal(json_int_or(answer, "before", -1), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_story_is_told_by_node_move_person_and_time),
         cmocka_unit_test(a_person_has_several_names),
+        cmocka_unit_test(a_clock_that_went_back_hides_no_older_event),
+        cmocka_unit_test(what_is_older_than_the_time_is_not_read),
     };
 
     mem_setup();

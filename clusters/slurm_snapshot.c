@@ -119,12 +119,23 @@ static bool is_held_down(const struct slurm_node *node)
            !(node->states & (SLURM_NODE_CHANGING | SLURM_NODE_INVALID));
 }
 
+/* slurmctld's own word for a machine that died.  24.11 adds it to a reason that outlived what it
+   was given for, or that a drain has; neither does so on a node that a person set DOWN. */
+static bool is_by_slurmctld(const char *reason)
+{
+    static const char added[] = " : Not responding";
+    size_t length = strlen(reason);
+
+    return text_equal(reason, "Not responding") ||
+           (length > strlen(added) && text_equal(reason + length - strlen(added), added));
+}
+
 /* "down": somebody took it out of service and said why; "silent": perhaps.  24.11 keeps a reason on
    a node that was resumed, and such a node is silent for seconds, or UNKNOWN after a restart of
-   slurmctld.  "Not responding" is slurmctld's own word for a machine that died.  NULL: neither. */
+   slurmctld.  NULL: neither. */
 static const char *out_of(const struct slurm_node *node)
 {
-    bool is_others = node->reason[0] != '\0' && !text_equal(node->reason, "Not responding") &&
+    bool is_others = node->reason[0] != '\0' && !is_by_slurmctld(node->reason) &&
                      !text_starts_with(node->reason, SLURM_REASON_LEAVING) &&
                      !text_starts_with(node->reason, SLURM_REASON_PARKED);
 
@@ -170,6 +181,8 @@ static json_t *notes_of(const struct build *build, const struct slurm_node *node
 
     json_put(notes, SLURM_NOTE_STATE, json_text(node->state_words));
     json_put(notes, SLURM_NOTE_REASON, json_text(node->reason));
+    if (node->reason_by[0] != '\0')
+        json_put(notes, SLURM_NOTE_REASON_BY, json_text(node->reason_by));
     json_put(notes, SLURM_NOTE_COMMENT, json_text(node->comment));
     if (node->states & SLURM_NODE_DYNAMIC)
         json_put(notes, SLURM_NOTE_DYNAMIC, json_text("true"));

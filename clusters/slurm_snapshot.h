@@ -23,8 +23,9 @@
 #define SLURM_REASON_PARKED "sluice-parked "
 
 /* Annotations of a node of Slurm. */
-#define SLURM_NOTE_STATE "slurm/state"   /* "MIXED+DRAIN" */
-#define SLURM_NOTE_REASON "slurm/reason" /* of its drain */
+#define SLURM_NOTE_STATE "slurm/state"         /* "MIXED+DRAIN" */
+#define SLURM_NOTE_REASON "slurm/reason"       /* of its drain, or of DOWN */
+#define SLURM_NOTE_REASON_BY "slurm/reason-by" /* its user, if Slurm tells */
 #define SLURM_NOTE_COMMENT "slurm/comment"
 #define SLURM_NOTE_RESERVATION "slurm/reservation" /* of sluice */
 #define SLURM_NOTE_DYNAMIC "slurm/dynamic"         /* "true": its record may be deleted */

@@ -160,6 +160,7 @@ int slurm_read_node(const json_t *item, struct slurm_node *ret, struct error *er
     if (node.states == 0)
         return error_set(err, ERROR_CORRUPT, "node %.80s has no state that sluice knows: \"%s\"",
                          node.name, node.state_words);
+    node.reason_by = node.reason[0] != '\0' ? json_text_or(item, "reason_set_by_user", "") : "";
     node.features = words_of(features ?: json_object_get(item, "features"));
     *ret = node;
     return 0;

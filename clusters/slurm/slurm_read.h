@@ -44,6 +44,7 @@ struct slurm_node {
     const char *comment;
     const char *extra;
     const char *reason;
+    const char *reason_by; /* the user who gave it; "": none, or unknown */
     int64_t slurmd_start_s;
     json_t *features; /* array of texts */
 };

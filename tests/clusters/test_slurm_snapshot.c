@@ -145,6 +145,16 @@ static void recorded(void **state)
     check_recorded("24.11.json", "golden/slurm/24.11.txt");
 }
 
+/* n1: DOWN by a person.  n2: so, and then its slurmd ended.  n3: drained before.  n4: its slurmd
+   ended; on 24.11 with the reason of an earlier DOWN.  s1: its slurmd ended, and then a person set
+   it DOWN.  d1: drained by a person, and its slurmd ended.  d2: so, but resumed before. */
+static void recorded_nodes_that_are_down(void **state)
+{
+    (void)state;
+    check_recorded("22.05-down.json", "golden/slurm/22.05-down.txt");
+    check_recorded("24.11-down.json", "golden/slurm/24.11-down.txt");
+}
+
 /* ---- made up ---- */
 
 static struct snapshot filled_with(const char *nodes, const char *jobs, const char *reservations)
@@ -224,6 +234,7 @@ static void parked_nodes_that_are_down(void **state)
 }
 
 #define ANNA ",\"reason\":\"bad PSU (anna)\""
+#define SLURM_ADDED ",\"reason\":\"bad PSU (anna) : Not responding\""
 
 /* By the state and by the reason: a reason outlives what it was given for. */
 static void nodes_taken_out(void **state)
@@ -241,6 +252,9 @@ static void nodes_taken_out(void **state)
         { NODE("n1", "\"DOWN\"", PARKED), NULL, false },
         { NODE("n1", "\"DOWN\",\"NOT_RESPONDING\"", ",\"reason\":\"Not responding\""), NULL,
           false },
+        { NODE("n1", "\"DOWN\",\"NOT_RESPONDING\"", SLURM_ADDED), NULL, false },
+        { NODE("n1", "\"IDLE\",\"NOT_RESPONDING\"", SLURM_ADDED), NULL, false },
+        { NODE("n1", "\"DOWN\",\"DRAIN\",\"NOT_RESPONDING\"", SLURM_ADDED), NULL, true },
         { NODE("n1", "\"DOWN\",\"DRAIN\"", ANNA), NULL, true },
         { NODE("n1", "\"IDLE\",\"FAIL\"", ANNA), NULL, true },
     };
@@ -443,17 +457,12 @@ static void texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded),
-        cmocka_unit_test(vacant_nodes),
-        cmocka_unit_test(parked_nodes_that_are_down),
-        cmocka_unit_test(nodes_taken_out),
-        cmocka_unit_test(unshown_jobs),
-        cmocka_unit_test(others_marks),
-        cmocka_unit_test(others_claims),
-        cmocka_unit_test(damaged_lists),
-        cmocka_unit_test(machines),
-        cmocka_unit_test(hosts),
-        cmocka_unit_test(gres),
+        cmocka_unit_test(recorded),        cmocka_unit_test(recorded_nodes_that_are_down),
+        cmocka_unit_test(vacant_nodes),    cmocka_unit_test(parked_nodes_that_are_down),
+        cmocka_unit_test(nodes_taken_out), cmocka_unit_test(unshown_jobs),
+        cmocka_unit_test(others_marks),    cmocka_unit_test(others_claims),
+        cmocka_unit_test(damaged_lists),   cmocka_unit_test(machines),
+        cmocka_unit_test(hosts),           cmocka_unit_test(gres),
         cmocka_unit_test(texts),
     };
 

@@ -173,6 +173,66 @@ void down_ends_the_jobs(struct stage *stage)
     stage_await_node(stage, "n1", 0, SLURM_NODE_DOWN | SLURM_NODE_SILENT); /* slurmd is there */
 }
 
+#define GONE (SLURM_NODE_DOWN | SLURM_NODE_SILENT)
+
+/* Of 24.11 a reason with slurmctld's own behind it. */
+static void expect_reason(struct stage *stage, const char *node, const char *old,
+                          const char *of_2411)
+{
+    stage_await_node(stage, node, GONE, SLURM_NODE_IDLE);
+    assert_string_equal(stage_node(stage, node).reason, stage->release < 2411 ? old : of_2411);
+}
+
+/* n1 has no reason, n2 one that outlived its drain, and n3 drains. */
+void a_dead_slurmd_has_a_reason(struct stage *stage)
+{
+    static const char *const nodes[] = { "n1", "n2", "n3" };
+
+    drain(stage, "n2", "fan 3");
+    undrain(stage, "n2");
+    stage_await_node(stage, "n2", SLURM_NODE_IDLE, DRAINED | SLURM_NODE_SILENT);
+    drain(stage, "n3", "fan 3");
+    for (size_t i = 0; i < COUNT_OF(nodes); i++)
+        stage_stop_slurmd(stage, nodes[i]);
+    expect_reason(stage, "n1", "Not responding", "Not responding");
+    expect_reason(stage, "n2", "Not responding", "fan 3 : Not responding");
+    expect_reason(stage, "n3", "fan 3", "fan 3 : Not responding");
+    assert_false(stage_node(stage, "n2").states & DRAINED);
+    assert_true(stage_node(stage, "n3").states & DRAINED);
+    for (size_t i = 0; i < COUNT_OF(nodes); i++) {
+        stage_start_slurmd(stage, nodes[i]);
+        stage_await_node(stage, nodes[i], SLURM_NODE_IDLE, GONE);
+    }
+    assert_string_equal(stage_node(stage, "n1").reason,
+                        stage->release < 2411 ? "" : "Not responding");
+    assert_string_equal(stage_node(stage, "n3").reason,
+                        stage->release < 2411 ? "fan 3" : "fan 3 : Not responding");
+}
+
+/* With slurmd it would serve again at once: ReturnToService is 2. */
+void a_person_sets_it_down(struct stage *stage)
+{
+    stage_stop_slurmd(stage, "n1");
+    stage_await_node(stage, "n1", GONE, 0);
+    stage_must(stage, "scontrol update NodeName=n1 State=DOWN Reason='bad PSU (anna)'");
+    struct slurm_node node = stage_node(stage, "n1");
+
+    assert_int_equal(node.states & (GONE | DRAINED | SLURM_NODE_IDLE), GONE);
+    assert_string_equal(node.reason, "bad PSU (anna)");
+    assert_string_equal(node.reason_by, stage->simulator ? "person" : "root");
+    drain(stage, "n1", "fan 3");
+    node = stage_node(stage, "n1");
+    assert_int_equal(node.states & (GONE | DRAINED), GONE | DRAINED);
+    assert_string_equal(node.reason, "fan 3");
+    assert_string_equal(node.reason_by, "root");
+    undrain(stage, "n1");
+    node = stage_node(stage, "n1");
+    assert_int_equal(node.states & (SLURM_NODE_DOWN | DRAINED), SLURM_NODE_DOWN);
+    assert_string_equal(node.reason, "fan 3");
+    stage_start_slurmd(stage, "n1");
+    stage_await_node(stage, "n1", SLURM_NODE_IDLE, GONE);
+}
+
 void a_dynamic_node_is_deleted(struct stage *stage)
 {
     const struct slurm_blanks blanks = { .node = "d7" };

@@ -200,14 +200,33 @@ bool stage_has_reservation(struct stage *stage, const char *name, struct slurm_r
     return false;
 }
 
-/* ---- slurmctld ---- */
+/* ---- slurmd and slurmctld ---- */
 
-static void control(struct stage *stage, const char *verb)
+/* tests/slurm/server WHAT FOLDER MORE */
+static void control(struct stage *stage, const char *what, const char *more)
 {
-    owned(chars) char *line = text_format("%s/tests/slurm/server ctld '%s' %s", SLUICE_SOURCE,
-                                          stage->choice.folder, verb);
+    owned(chars) char *line = text_format("%s/tests/slurm/server %s '%s' %s", SLUICE_SOURCE, what,
+                                          stage->choice.folder, more);
 
     assert_int_equal(system(line), 0);
+}
+
+void stage_stop_slurmd(struct stage *stage, const char *node)
+{
+    if (stage->simulator)
+        sim_slurm_slurmd(stage->simulator, "lab", node, false);
+    else
+        control(stage, "leave", node);
+}
+
+void stage_start_slurmd(struct stage *stage, const char *node)
+{
+    owned(chars) char *number = text_format("%s 12%s", node, node + 1);
+
+    if (stage->simulator)
+        sim_slurm_slurmd(stage->simulator, "lab", node, true);
+    else
+        control(stage, node[0] == 'd' ? "join" : "again", node[0] == 'd' ? number : node);
 }
 
 void stage_stop_ctld(struct stage *stage)
@@ -215,7 +234,7 @@ void stage_stop_ctld(struct stage *stage)
     if (stage->simulator)
         simulator_slurm_restart(stage->simulator, "lab", HOUR_MS);
     else
-        control(stage, "stop");
+        control(stage, "ctld", "stop");
 }
 
 void stage_start_ctld(struct stage *stage)
@@ -223,7 +242,7 @@ void stage_start_ctld(struct stage *stage)
     if (stage->simulator)
         simulator_slurm_restart(stage->simulator, "lab", SECOND_MS);
     else
-        control(stage, "start");
+        control(stage, "ctld", "start");
     for (int i = 0; i < TRIES; i++) {
         stage_pass(stage, SECOND_MS);
         if (stage_run(stage, "scontrol ping") == 0)

@@ -82,6 +82,10 @@ void stage_pass(struct stage *stage, int64_t ms);
 void stage_await_job(struct stage *stage, const char *id, enum slurm_job_state state);
 void stage_await_node(struct stage *stage, const char *name, unsigned set, unsigned unset);
 
+/* The slurmd of a node stops, and starts again.  d1 to d9 are dynamic, and register themselves. */
+void stage_stop_slurmd(struct stage *stage, const char *node);
+void stage_start_slurmd(struct stage *stage, const char *node);
+
 /* slurmctld stops, and starts again. */
 void stage_stop_ctld(struct stage *stage);
 void stage_start_ctld(struct stage *stage);
@@ -127,6 +131,8 @@ CASE(future_does_not_last);
 CASE(a_busy_node_is_not_future);
 CASE(power_needs_power_saving);
 CASE(down_ends_the_jobs);
+CASE(a_dead_slurmd_has_a_reason);
+CASE(a_person_sets_it_down);
 CASE(a_dynamic_node_is_deleted);
 CASE(a_node_of_the_configuration_stays);
 CASE(a_node_made_twice);

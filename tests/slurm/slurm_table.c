@@ -174,6 +174,17 @@ const struct slurm_case slurm_cases[] = {
     { "S58", "doctor names lists that fail: by a bad token, and without slurmctld",
       the_doctor_names_lists_that_fail, ON_BOTH, 0,
       "slurmrestd describes itself to a bad token, too" },
+    /* nodes that are DOWN */
+    { "S59",
+      "a node whose slurmd ended is DOWN and NOT_RESPONDING, with the reason \"Not responding\". "
+      "24.11 puts this behind a reason that is there, and keeps it when slurmd is back; 22.05 does "
+      "neither",
+      a_dead_slurmd_has_a_reason, ON_BOTH, 0,
+      "So such a reason does not say that a person set the node DOWN" },
+    { "S60",
+      "DOWN has the reason of the person who set it, and the user; a drain of such a node replaces "
+      "the reason, and UNDRAIN leaves it DOWN with that",
+      a_person_sets_it_down, ON_BOTH, 0, NULL },
 };
 
 const size_t slurm_case_count = COUNT_OF(slurm_cases);

@@ -58,8 +58,9 @@ void slurm_lacks(const struct runner *runner, const struct transfer *transfer, s
     if (!fleet_is_ephemeral(runner->config, node))
         add(missing, "feature %s", runner->config->ephemeral_label);
     if (slurm_is_drained_by(node, "other"))
-        add(missing, "the drain of %s, which is not sluice's, to be lifted: %.80s", node->name,
-            node_annotation(node, SLURM_NOTE_REASON) ?: "no reason");
+        add(missing, "the drain of %s, which is not sluice's, to be lifted: %.80s (by %.32s)",
+            node->name, node_annotation(node, SLURM_NOTE_REASON) ?: "no reason",
+            node_annotation(node, SLURM_NOTE_REASON_BY) ?: "another");
 }
 
 /* Slurm has no start-up taint whose absence is worth telling: a node of slurm.conf comes drained,

@@ -89,7 +89,8 @@ bool slurm_is_out(struct transfer *transfer, const struct node *node)
 {
     if (!text_equal(node_annotation(node, SLURM_NOTE_OUT), "down"))
         return false;
-    transfer_wait_for(transfer, "node %s was taken out of service: it is %s, %.100s", node->name,
+    transfer_wait_for(transfer, "node %s was taken out of service by %.32s: it is %s, %.100s",
+                      node->name, node_annotation(node, SLURM_NOTE_REASON_BY) ?: "another",
                       node_annotation(node, SLURM_NOTE_STATE) ?: "?",
                       node_annotation(node, SLURM_NOTE_REASON) ?: "");
     return true;

@@ -59,11 +59,27 @@ void ctld_node_refresh_later(struct ctld_node *node)
 
 /* ---- slurmd ---- */
 
+#define SILENT "Not responding"
+
 static void explain(struct ctld_node *node, const char *reason)
 {
     text_copy(node->reason, sizeof node->reason, reason);
     text_copy(node->reason_user, sizeof node->reason_user, reason[0] ? "slurm" : "");
     node->reason_ms = reason[0] ? sim_now(node->slurm->sim) : 0;
+}
+
+/* slurmctld sets the node DOWN itself.  22.05 keeps a reason that is there, 24.11 adds its own. */
+static void blame_silence(struct ctld_node *node)
+{
+    owned(chars) char *added = text_format("%s%s%s", node->reason, node->reason[0] ? " : " : "",
+                                           SILENT);
+    bool is_kept = node->kept[0] && text_equal(node->kept, node->reason);
+
+    if (node->reason[0] && (node->slurm->release < 2411 || strstr(node->reason, SILENT)))
+        return;
+    explain(node, added);
+    if (is_kept)
+        text_copy(node->kept, sizeof node->kept, added);
 }
 
 /* DOWN is lifted as ReturnToService says: 2 always, 1 if slurmctld itself set it and the machine
@@ -72,13 +88,13 @@ static void settle_base(struct ctld_node *node)
 {
     int returns = node->slurm->cluster->plan->return_to_service;
     bool has_booted = node->seen_ms > 0 && node->boot_ms > node->seen_ms;
-    bool is_its_own = text_equal(node->reason, "Not responding");
+    bool is_its_own = text_equal(node->reason, SILENT);
 
     if (node->base == CTLD_UNKNOWN || node->base == CTLD_FUTURE ||
         (node->base == CTLD_DOWN &&
          (returns == 2 || (returns == 1 && is_its_own && !has_booted)))) {
         node->base = CTLD_IDLE;
-        if (is_its_own)
+        if (is_its_own && node->slurm->release < 2411) /* 24.11: until a job comes */
             explain(node, "");
         if (!(node->flags & CTLD_DRAIN)) /* what a person said of DOWN is over */
             node->kept[0] = '\0';
@@ -135,10 +151,10 @@ static void is_down(struct simulator *sim, struct actor *actor, uint64_t stamp)
 
     if (node->stamp != stamp || node->is_alive || node->base == CTLD_FUTURE)
         return;
+    if (node->base != CTLD_DOWN)
+        blame_silence(node);
     node->base = CTLD_DOWN;
     node->flags |= CTLD_NOT_RESPONDING;
-    if (node->reason[0] == '\0')
-        explain(node, "Not responding");
     sim_trace(sim, "slurm node %s down", node->name);
     ctld_jobs_fail(node);
 }
@@ -348,6 +364,26 @@ int simulator_slurm_run(struct simulator *sim, const char *cluster, const char *
     if (output.status != 0)
         text_add(out, "%s", errors->chars);
     return output.status;
+}
+
+void sim_slurm_slurmd(struct simulator *sim, const char *cluster, const char *name, bool runs)
+{
+    struct ctld *slurm = ctld_of(sim, cluster);
+    struct ctld_node *node = map_get(slurm->nodes, name);
+
+    if (!node) {
+        node = ctld_node_new(slurm, name, CTLD_DYNAMIC);
+        node->gpus = 8;
+        node->has_gpus = node->is_movable = true;
+    }
+    node->stamp++;
+    node->is_alive = runs;
+    if (!runs) {
+        sim_slurm_silence(node);
+        return;
+    }
+    node->slurmd_ms = sim_now(sim) + 1;
+    sim_slurm_registers_soon(node);
 }
 
 int sim_slurm_signals(struct simulator *sim, const char *cluster, int job)

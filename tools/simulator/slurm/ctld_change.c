@@ -46,7 +46,7 @@ static enum ctld_errno drain(struct ctld_node *node)
 static enum ctld_errno undrain(struct ctld_node *node)
 {
     node->flags &= ~(unsigned)CTLD_DRAIN;
-    if (node->slurm->release < 2411) /* 24.11 keeps it until a job comes */
+    if (node->slurm->release < 2411 && node->base != CTLD_DOWN) /* 24.11: until a job comes */
         forget_reason(node);
     ask_again(node);
     return CTLD_OK;

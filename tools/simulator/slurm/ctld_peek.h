@@ -5,7 +5,14 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 struct simulator;
+
+/* The slurmd of a node ends or starts, with the machine left alone.  If Slurm has no such node, it
+   registers itself, as a dynamic one. */
+void sim_slurm_slurmd(struct simulator *simulator, const char *cluster, const char *name,
+                      bool runs);
 
 /* How many signals the batch script of that job got. */
 int sim_slurm_signals(struct simulator *simulator, const char *cluster, int job);

@@ -13,6 +13,7 @@
 #include "broker/api/metrics.h"
 #include "broker/api/page.h"
 #include "broker/api/routes.h"
+#include "broker/api/stream.h"
 #include "broker/webhooks/webhooks.h"
 
 #include <inttypes.h>
@@ -215,7 +216,8 @@ static int count(const struct api *api, const struct route *route, const struct 
     return result;
 }
 
-/* Whether the person, who is counted, may ask this. */
+/* Whether the person, who is counted, may ask this.  Others may have got streams while the name was
+   looked for. */
 static int admit(const struct api *api, const struct route *route, const struct http_call *call,
                  struct person *person, struct error *err)
 {
@@ -227,6 +229,8 @@ static int admit(const struct api *api, const struct route *route, const struct 
     access_name(api->access, call, now, person);
     if (person->door != DOOR_METRICS)
         result = access_check(api->access, person, route->role, err);
+    if (result == 0 && (route->flags & IS_STREAM))
+        result = changes_check(api->changes, person->key, err);
     if (result < 0)
         note_refusal(api, call, route, person, err);
     return result;
@@ -253,56 +257,16 @@ static json_t *run_route(const struct api *api, const struct route *route, struc
     return answer;
 }
 
-static void answer_well(void *context, json_t *answer)
-{
-    answers_send(context, ANSWER_JSON, answer);
-}
-
-/* A call that follows the changes. */
-struct stream {
-    struct changes *changes;
-    struct http_call *call;
-};
-
-static bool send_to_stream(void *context, const char *bytes, size_t size)
-{
-    struct stream *stream = context;
-
-    return http_call_stream_send(stream->call, bytes, size);
-}
-
-static void end_stream(void *context)
-{
-    struct stream *stream = context;
-
-    http_call_stream_end(stream->call);
-    mem_free(stream);
-}
-
-static void on_stream_closed(void *context)
-{
-    struct stream *stream = context;
-
-    changes_forget(stream->changes, stream);
-    mem_free(stream);
-}
-
 static void begin_stream(const struct api *api, struct http_call *call, const struct person *person,
                          json_t *answer)
 {
-    struct stream *stream = mem_new(sizeof *stream);
-
     json_decref(answer); /* it only allowed the stream */
+    stream_begin(api->changes, call, person);
+}
 
-    *stream = (struct stream){ api->changes, call };
-    http_call_add_header(call, &browser_headers[0]);
-    http_call_add_header(call, &browser_headers[1]);
-    http_call_stream_begin(call, "text/event-stream", on_stream_closed, stream);
-    changes_add(api->changes, &(struct changes_reader){ .context = stream,
-                                                        .person = person->key,
-                                                        .ends = person->ends,
-                                                        .send = send_to_stream,
-                                                        .end = end_stream });
+static void answer_well(void *context, json_t *answer)
+{
+    answers_send(context, ANSWER_JSON, answer);
 }
 
 /* A call that is answered when the commits so far are on the disk. */

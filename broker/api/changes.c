@@ -128,9 +128,13 @@ int changes_check(const struct changes *changes, const char *person, struct erro
 
 void changes_add(struct changes *changes, const struct changes_reader *reader)
 {
-    struct reader *added = mem_new(sizeof *added);
+    struct reader *added;
 
-    require(changes->readers.count < CHANGES_READERS_MOST);
+    if (changes->readers.count >= CHANGES_READERS_MOST) {
+        reader->end(reader->context);
+        return;
+    }
+    added = mem_new(sizeof *added);
     added->fns = *reader;
     added->person = mem_copy_chars(reader->person);
     *array_add(&changes->readers) = added;

@@ -50,7 +50,8 @@ void changes_free(struct changes *changes);
 int changes_check(const struct changes *changes, const char *person, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Adds a reader that changes_check() allows, and sends it the revision at once. */
+/* Adds a reader that changes_check() allows, and sends it the revision at once.  One more than
+   CHANGES_READERS_MOST is ended at once. */
 void changes_add(struct changes *changes, const struct changes_reader *reader);
 
 /* The reader has left: nothing is called for it any more. */

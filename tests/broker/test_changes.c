@@ -196,6 +196,10 @@ static void there_are_only_so_many_readers(void **state)
     assert_int_equal(add(&scene, &tapes[CHANGES_READERS_MOST], "one more"), -1);
     changes_forget(scene.changes, &tapes[0]);
     assert_int_equal(add(&scene, &tapes[CHANGES_READERS_MOST], "one more"), 0);
+    changes_add(scene.changes, &(struct changes_reader){
+                                   .context = &tapes[0], .person = "x", .send = hear, .end = end });
+    assert_int_equal(tapes[0].ends, 1);
+    assert_int_equal(tapes[0].changes, 1);
     finish(&scene);
 }
 

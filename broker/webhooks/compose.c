@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "broker/health/conditions.h"
+#include "broker/webhooks/sentence.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,7 +21,6 @@ enum {
     END_MS = MINUTE_MS,
     SHIFT_MS = 30 * SECOND_MS, /* a departure that moves by less is the same */
     NAMES_MOST = 50,
-    CONDITIONS_MOST = 20,
 };
 
 struct compose {
@@ -138,54 +138,19 @@ static json_t *move_data(const char *id, const json_t *move)
     return data;
 }
 
-static const char *plural(size_t number)
-{
-    return number == 1 ? "" : "s";
-}
-
-/* "3 nodes of research-a leave", with the name if it is one. */
-static char *leaving_text(const json_t *move, const char *when)
-{
-    size_t leaving = count(move, "leaving");
-    const char *only = leaving == 1
-                           ? json_string_value(json_array_get(json_object_get(move, "leaving"), 0))
-                           : NULL;
-
-    return text_format("%zu node%s of %s%s%s%s leave%s %s, for %s (%s)", leaving, plural(leaving),
-                       json_text_or(move, "cluster", "?"), only ? " (" : "", only ?: "",
-                       only ? ")" : "", leaving == 1 ? "s" : "", when,
-                       json_text_or(move, "to", "?"), json_text_or(move, "reason", "?"));
-}
-
-static char *when_text(const json_t *move)
-{
-    return json_bool_or(move, "is_emergency", false)
-               ? mem_copy_chars("at once, without notice")
-               : text_format("at %s", json_text_or(move, "departure", "?"));
-}
-
 static void announce(struct look *look, const char *id, const json_t *move)
 {
-    owned(chars) char *when = when_text(move);
+    owned(chars) char *when = sentence_when(move);
 
     add(look, &(struct headline){ WEBHOOK_DEPARTURES, "departure.announced", id },
-        leaving_text(move, when), move_data(id, move));
-}
-
-/* "; 2 stay", or nothing. */
-static char *staying_text(const json_t *move)
-{
-    size_t staying = count(move, "staying");
-
-    return staying == 0 ? mem_copy_chars("")
-                        : text_format("; %zu stay%s", staying, staying == 1 ? "s" : "");
+        sentence_leaving(move, when), move_data(id, move));
 }
 
 static void change(struct look *look, const char *id, const json_t *move, const json_t *told)
 {
-    owned(chars) char *when = when_text(move);
-    owned(chars) char *text = leaving_text(move, when);
-    owned(chars) char *staying = staying_text(move);
+    owned(chars) char *when = sentence_when(move);
+    owned(chars) char *text = sentence_leaving(move, when);
+    owned(chars) char *staying = sentence_staying(move);
     json_t *data = move_data(id, move);
 
     json_object_set(data, "departure_before", json_object_get(told, "departure"));
@@ -199,7 +164,7 @@ static void end_move(struct look *look, const char *id, const json_t *move, cons
     const char *cluster = json_text_or(told, "cluster", "?");
     size_t left = count(move, "left");
     bool is_withdrawn = move && left == 0;
-    owned(chars) char *staying = staying_text(move);
+    owned(chars) char *staying = sentence_staying(move);
     json_t *data = move_data(id, move ?: told);
     char *text;
 
@@ -208,7 +173,7 @@ static void end_move(struct look *look, const char *id, const json_t *move, cons
     else if (is_withdrawn)
         text = text_format("No node of %s leaves: the departure was withdrawn", cluster);
     else
-        text = text_format("%zu node%s of %s left for %s%s", left, plural(left), cluster,
+        text = text_format("%zu node%s of %s left for %s%s", left, sentence_plural(left), cluster,
                            json_text_or(told, "to", "?"), staying);
     json_object_set(data, "departure", json_object_get(told, "departure"));
     add(look,
@@ -268,7 +233,7 @@ static void begin_reclaim(struct look *look, const char *id, const json_t *row)
 
     add(look, &(struct headline){ WEBHOOK_RECLAIMS, "reclaim.began", id },
         text_format("%s reclaims %" PRId64 " node%s%s%s for %s until %s: %s",
-                    json_text_or(row, "by", "?"), nodes, plural((size_t)nodes),
+                    json_text_or(row, "by", "?"), nodes, sentence_plural((size_t)nodes),
                     from[0] ? " of " : "", from, json_text_or(row, "cluster", "?"),
                     json_text_or(row, "until", "?"), json_text_or(row, "reason", "")),
         with_id("reclaim", id, row));
@@ -342,77 +307,85 @@ static json_t *some_of(const json_t *rows)
 {
     json_t *some = json_array();
 
-    for (size_t i = 0; i < json_array_size(rows) && i < CONDITIONS_MOST; i++)
+    for (size_t i = 0; i < json_array_size(rows) && i < SENTENCE_CONDITIONS_MOST; i++)
         json_array_append(some, json_array_get(rows, i));
     return some;
-}
-
-static void add_sentences(struct text *out, const char *title, const json_t *rows)
-{
-    const json_t *row;
-    size_t i;
-
-    json_array_foreach(rows, i, row) {
-        if (i == CONDITIONS_MOST) {
-            text_add(out, ". %s: %zu more", title, json_array_size(rows) - i);
-            break;
-        }
-        text_add(out, ". %s: %s", title, json_text_or(row, "text", ""));
-    }
 }
 
 static void tell_health(struct look *look, const char *before, const json_t *began,
                         const json_t *ended)
 {
     const char *after = severity_told(look->compose);
-    struct text *text = text_new(TEXT_UNBOUNDED);
     json_t *data = json_make("{ss ss so so sI sI}", "severity", after, "severity_before", before,
                              "began", some_of(began), "ended", some_of(ended), "began_conditions",
                              (json_int_t)json_array_size(began), "ended_conditions",
                              (json_int_t)json_array_size(ended));
 
-    if (text_equal(before, after))
-        text_add(text, "Health is still %s", after);
-    else
-        text_add(text, "Health was %s and is %s", before, after);
-    add_sentences(text, "Began", began);
-    add_sentences(text, "Ended", ended);
-    add(look, &(struct headline){ WEBHOOK_HEALTH, "health.changed", "health" }, text_take(text),
-        data);
+    add(look, &(struct headline){ WEBHOOK_HEALTH, "health.changed", "health" },
+        sentence_health(&(struct sentence_change){ before, after, began, ended }), data);
 }
 
-/* Puts the conditions that began or ended into `out`, and takes them as told. */
-static void find_conditions(struct look *look, bool holds, json_t *out)
+/* How long a condition must hold before it is told; -1: it was told, with this severity. */
+static int64_t begin_wait(const json_t *row, const json_t *told)
+{
+    const char *severity = json_text_or(row, "severity", "");
+
+    if (!told)
+        return BEGIN_MS;
+    if (text_equal(severity, json_text_or(told, "severity", "")))
+        return -1;
+    return text_equal(severity, severity_name(SEVERITY_CRITICAL)) ? 0 : END_MS;
+}
+
+/* Returns those that began or have another severity than was told, and takes them as told. */
+static json_t *find_begun(struct look *look)
+{
+    json_t *told = json_object_get(look->compose->told, "conditions");
+    json_t *begun = json_array();
+    json_t *row;
+    const char *key;
+
+    json_object_foreach(json_object_get(look->picture, "conditions"), key, row) {
+        const json_t *known = json_object_get(told, key);
+        int64_t wait_ms = begin_wait(row, known);
+        json_t *shown;
+
+        if (wait_ms < 0 || !has_lasted(look, "begin", key, wait_ms))
+            continue;
+        shown = json_copy(row);
+        json_object_set(shown, "severity_before", json_object_get(known, "severity"));
+        json_array_append_new(begun, shown);
+        json_object_set(told, key, row);
+    }
+    return begun;
+}
+
+static json_t *find_ended(struct look *look)
 {
     json_t *told = json_object_get(look->compose->told, "conditions");
     const json_t *present = json_object_get(look->picture, "conditions");
-    const json_t *others = holds ? told : present;
+    json_t *ended = json_array();
     void *next;
     json_t *row;
     const char *key;
 
-    json_object_foreach_safe((json_t *)(uintptr_t)(holds ? present : told), next, key, row) {
-        if (json_object_get(others, key) ||
-            !has_lasted(look, holds ? "begin" : "end", key, holds ? BEGIN_MS : END_MS))
+    json_object_foreach_safe(told, next, key, row) {
+        if (json_object_get(present, key) || !has_lasted(look, "end", key, END_MS))
             continue;
-        json_array_append(out, row);
-        if (holds)
-            json_object_set(told, key, row);
-        else
-            json_object_del(told, key);
+        json_array_append(ended, row);
+        json_object_del(told, key);
     }
+    return ended;
 }
 
 static void look_at_conditions(struct look *look)
 {
     owned(chars) char *before = mem_copy_chars(severity_told(look->compose));
-    owned(json) json_t *began = json_array();
-    owned(json) json_t *ended = json_array();
+    owned(json) json_t *began = find_begun(look);
+    owned(json) json_t *ended = find_ended(look);
     const json_t *row;
     size_t i;
 
-    find_conditions(look, true, began);
-    find_conditions(look, false, ended);
     json_array_foreach(began, i, row)
         tell_own_topic(look, row, true);
     json_array_foreach(ended, i, row)

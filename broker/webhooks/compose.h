@@ -6,7 +6,8 @@
  *
  * A difference is told when it has lasted for a while, because what passes by itself is no news: a
  * condition 30 s, its end a minute, a move 15 s, so that all its nodes are in one message.  What an
- * emergency does is told at once.
+ * emergency does is told at once, and so is a warning that has become critical; that it is a
+ * warning again is told after a minute.
  */
 #pragma once
 

@@ -314,6 +314,60 @@ static void a_condition_is_told_when_it_lasts(void **state)
     expect(compose, holding(""), 220000, "health.changed");
 }
 
+#define SUSPECT CONDITION("production_short", "warning", "prod-a")
+
+/* A receiver may page only for critical ones, so it is told when a warning has become one. */
+static void a_condition_is_told_again_with_another_severity(void **state)
+{
+    static const struct {
+        const char *present;
+        int64_t at_ms;
+        const char *want, *severity, *says;
+    } looks[] = {
+        { SUSPECT, 0, "", "", "" },
+        { SUSPECT, 30000, "health.changed", "warning", "Health was ok and is warning. Began: " },
+        { SHORT, 35000, "health.changed", "critical",
+          "Health was warning and is critical. Now critical: the text of production_short" },
+        { SHORT, 100000, "", "", "" },
+        { SUSPECT, 110000, "", "", "" }, /* that it is better lasts a minute */
+        { SHORT, 140000, "", "", "" },
+        { SUSPECT, 150000, "", "", "" },
+        { SUSPECT, 210000, "health.changed", "warning",
+          "Health was critical and is warning. Now warning: the text of production_short" },
+        { "", 220000, "", "", "" },
+        { "", 280000, "health.changed", "ok", "Health was warning and is ok. Ended: " },
+    };
+    owned(compose) struct compose *compose = compose_new(NULL);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(looks); i++) {
+        owned(json) json_t *all = json_array();
+        owned(chars) char *told = told_of(compose, holding(looks[i].present), looks[i].at_ms, all);
+        const json_t *event = json_array_get(all, 0);
+        const json_t *began = json_array_get(json_at(event, "data/began"), 0);
+
+        assert_string_equal(told, looks[i].want);
+        assert_string_equal(json_text_or(event, "data/severity", ""), looks[i].severity);
+        if (!text_starts_with(json_text_or(event, "text", ""), looks[i].says))
+            fail_msg("%s", json_text_or(event, "text", ""));
+        if (began)
+            assert_string_equal(json_text_or(began, "severity", ""), looks[i].severity);
+    }
+}
+
+/* Its own topic tells it again, too. */
+static void a_stalled_reclaim_is_told_again_as_critical(void **state)
+{
+    owned(compose) struct compose *compose = compose_new(NULL);
+
+    (void)state;
+    expect(compose, holding(CONDITION("reclaim_blocked", "warning", "r-1")), 0, "");
+    expect(compose, holding(CONDITION("reclaim_blocked", "warning", "r-1")), 30000,
+           "reclaim.stalled health.changed");
+    expect(compose, holding(BLOCKED), 40000, "reclaim.stalled health.changed");
+    expect(compose, holding(BLOCKED), 50000, "");
+}
+
 static void conditions_of_one_look_are_one_message(void **state)
 {
     owned(compose) struct compose *compose = compose_new(NULL);
@@ -515,6 +569,8 @@ int main(void)
         cmocka_unit_test(a_changed_departure_is_told_when_it_stays_changed),
         cmocka_unit_test(an_emergency_is_told_at_once),
         cmocka_unit_test(a_condition_is_told_when_it_lasts),
+        cmocka_unit_test(a_condition_is_told_again_with_another_severity),
+        cmocka_unit_test(a_stalled_reclaim_is_told_again_as_critical),
         cmocka_unit_test(conditions_of_one_look_are_one_message),
         cmocka_unit_test(a_restart_tells_nothing_twice),
         cmocka_unit_test(names_and_conditions_are_bounded),

@@ -334,7 +334,7 @@ const struct effect_kind slurm_effect_untell = {
     EFFECT_ROW("slurm_untell", STEP_ANNOUNCE, STEP_HAND_OVER, false, EFFECT_GONE, prepare_untell, send),
     .is_overtaken = is_job_changed, .goes_back = true };
 const struct effect_kind slurm_effect_uncomment = {
-    EFFECT_ROW("slurm_uncomment", STEP_ANNOUNCE, STEP_CLEAR, false, EFFECT_GONE, prepare_uncomment, send),
+    EFFECT_ROW("slurm_uncomment", STEP_ANNOUNCE, STEP_HAND_OVER, false, EFFECT_GONE, prepare_uncomment, send),
     .is_overtaken = is_node_changed, .goes_back = true };
 const struct effect_kind slurm_effect_drain = {
     EFFECT_ROW("slurm_drain", STEP_CORDON, STEP_FORCE, true, EFFECT_GONE, prepare_drain, send),

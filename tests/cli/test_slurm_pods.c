@@ -9,7 +9,7 @@
 #include "tests/cli/people.h"
 #include "tests/support/sweep.h"
 #include "tools/simulator/model/simulator.h"
-#include "tools/simulator/model/slurm.h"
+#include "tools/simulator/slurm/ctld.h"
 
 enum {
     PLAY_MS = 120 * MINUTE_MS,
@@ -99,7 +99,7 @@ static void run_missing(struct rehearsal *rehearsal, const struct kind *kind)
     }
 }
 
-static struct rehearsal *begin(const struct kind *kind, const char *folder, uint64_t seed)
+static struct rehearsal *open_world(const struct kind *kind, const char *folder, uint64_t seed)
 {
     owned(chars) char *config = config_of();
     int head = (int)(strstr(small_machines, "jobs: ") - small_machines);
@@ -114,6 +114,13 @@ static struct rehearsal *begin(const struct kind *kind, const char *folder, uint
     rehearsal = world_start(folder, config, world, 6, seed);
     run_missing(rehearsal, kind);
     rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    return rehearsal;
+}
+
+static struct rehearsal *begin(const struct kind *kind, const char *folder, uint64_t seed)
+{
+    struct rehearsal *rehearsal = open_world(kind, folder, seed);
+
     apply(rehearsal, 7, 6);
     return rehearsal;
 }
@@ -302,6 +309,53 @@ static void what_a_silent_slurm_kept_is_lifted_later(void **state)
     }
 }
 
+/* The jobs on that node last for hours, and Slurm may not requeue the first of them. */
+static int keep_jobs(struct rehearsal *rehearsal, const char *name)
+{
+    struct ctld *slurm = sim_cluster(rehearsal->simulator, "research-slurm")->slurm;
+    const struct ctld_node *node = map_get(slurm->nodes, name);
+    int count = 0;
+
+    for (size_t i = 0; i < slurm->jobs.count; i++) {
+        struct ctld_job *job = slurm->jobs.items[i];
+
+        if (job->state != CTLD_RUNNING || !ctld_job_is_on(job, node))
+            continue;
+        job->may_requeue = count++ > 0;
+        job->work_ms += 5 * HOUR_MS;
+        job->stamp++; /* the end that was planned does not come */
+    }
+    return count;
+}
+
+/* In a reclaim the jobs have the time for a checkpoint, and not that until the drain's deadline. */
+static void a_reclaim_waits_for_checkpoints_only(void **state)
+{
+    enum { LEAD_MS = 2 * MINUTE_MS, POLLS_MS = 45 * SECOND_MS };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = open_world(&kinds[i], folder, 6);
+        struct transfer *transfer = reclaimed(rehearsal, STEP_DRAIN);
+        owned(chars) char *name = tenant_name(rehearsal, transfer);
+        int64_t began_ms = loop_now(rehearsal->loop);
+        int64_t before = requeued(rehearsal);
+        int jobs = keep_jobs(rehearsal, name);
+
+        assert_true(jobs > 1);
+        while (transfer->step <= STEP_FORCE && loop_now(rehearsal->loop) < began_ms + HOUR_MS)
+            rehearsal_run(rehearsal, SECOND_MS);
+        print_message("%s: %d jobs left after %lld s\n", kinds[i].tool, jobs,
+                      (long long)((loop_now(rehearsal->loop) - began_ms) / SECOND_MS));
+        assert_in_range(loop_now(rehearsal->loop) - began_ms, LEAD_MS, LEAD_MS + POLLS_MS);
+        assert_int_equal(requeued(rehearsal) - before, jobs - 1);
+        run_to_its_end(rehearsal, transfer);
+        assert_int_equal(transfer->state, TRANSFER_DONE);
+        assert_int_equal(rehearsal_violations(rehearsal), 0);
+    }
+}
+
 static bool has_job_of_slurm(const json_t *gangs)
 {
     const json_t *gang;
@@ -449,6 +503,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_silent_slurm_keeps_the_pod),
         cmocka_unit_test(what_a_silent_slurm_kept_is_lifted_later),
+        cmocka_unit_test(a_reclaim_waits_for_checkpoints_only),
         cmocka_unit_test(the_board_and_the_bill_name_slurms_jobs),
         cmocka_unit_test(a_freeze_of_slurm_holds_its_hosts),
         cmocka_unit_test(a_configuration_without_the_tenants_cluster_is_refused),

@@ -346,7 +346,7 @@ const struct effect_kind slurm_effect_requeue = {
     EFFECT_ROW("slurm_requeue", STEP_DRAIN, STEP_FORCE, true, JOB_IS_GONE, prepare_job, send),
     .is_overtaken = is_job_changed, .asks_to_leave = job_asks };
 const struct effect_kind slurm_effect_cancel = {
-    EFFECT_ROW("slurm_cancel", STEP_FORCE, STEP_FORCE, true, JOB_IS_GONE, prepare_job, send),
+    EFFECT_ROW("slurm_cancel", STEP_DRAIN, STEP_FORCE, true, JOB_IS_GONE, prepare_job, send),
     .is_overtaken = is_job_changed, .asks_to_leave = job_asks };
 const struct effect_kind slurm_effect_undrain = {
     EFFECT_ROW("slurm_undrain", STEP_ANNOUNCE, STEP_HAND_OVER, false, EFFECT_GONE, prepare_undrain, send),

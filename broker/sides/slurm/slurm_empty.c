@@ -218,21 +218,30 @@ static enum verdict let_leave(struct runner *runner, struct transfer *transfer, 
     return STEP_WAIT;
 }
 
+/* In a reclaim the jobs go when their time is over, even if the step is not: other pods of a host
+   may keep it there until the drain's deadline. */
+static unsigned requests_of_drain(const struct runner *runner, const struct transfer *transfer)
+{
+    int64_t left_ms = requeue_ms(runner, transfer) - runner_now(runner).ms;
+    unsigned requests = left_ms <= checkpoint_ms(runner, transfer) ? ASK_CHECKPOINT : 0;
+
+    return transfer->is_emergency && left_ms <= 0 ? requests | ASK_REQUEUE | ASK_CANCEL : requests;
+}
+
 enum verdict slurm_empty(struct runner *runner, struct transfer *transfer)
 {
     enum verdict verdict = lateness_follow_drain(runner, transfer) < 0 ? STEP_WAIT : STEP_DONE;
-    int64_t now_ms = runner_now(runner).ms;
-    int64_t due_ms = requeue_ms(runner, transfer);
-    int64_t ask_ms = due_ms - checkpoint_ms(runner, transfer);
+    int64_t left_ms = requeue_ms(runner, transfer) - runner_now(runner).ms;
+    int64_t lead_ms = checkpoint_ms(runner, transfer);
 
     if (verdict == STEP_DONE)
-        verdict = let_leave(runner, transfer, now_ms >= ask_ms ? ASK_CHECKPOINT : 0);
+        verdict = let_leave(runner, transfer, requests_of_drain(runner, transfer));
     if (verdict != STEP_WAIT)
         return verdict;
-    runner_wake_after(runner, now_ms < ask_ms   ? ask_ms - now_ms
-                              : now_ms < due_ms ? due_ms - now_ms
-                                                : 0);
-    return now_ms >= due_ms ? STEP_DONE : STEP_WAIT;
+    if (left_ms <= 0)
+        return STEP_DONE;
+    runner_wake_after(runner, left_ms > lead_ms ? left_ms - lead_ms : left_ms);
+    return STEP_WAIT;
 }
 
 enum verdict slurm_force(struct runner *runner, struct transfer *transfer)

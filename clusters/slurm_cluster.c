@@ -40,7 +40,7 @@ struct slurm_cluster {
     struct slurm_client *client;
     struct timer *timer;
     bool is_asking;
-    int64_t round_ms;                  /* begin of the last round, loop time */
+    int64_t round_ms;                  /* begin of the last round's lists, loop time */
     int64_t partitions_ms;             /* when the partitions were listed; 0: never */
     int64_t hurry_ms;                  /* a round that began before this is not enough */
     int failures;                      /* in a row */
@@ -220,13 +220,18 @@ static void ask_next(struct slurm_cluster *slurm, enum slurm_action action)
     slurm_ask(slurm->client, action, &none, dones[action], slurm);
 }
 
+/* What the lists show is not older than this moment, however long the discovery took. */
 static void on_discovered(void *context, const struct slurm_answer *answer, const struct error *err)
 {
+    struct slurm_cluster *slurm = context;
+
     (void)answer;
-    if (err)
-        end_round(context, err);
-    else
-        ask_next(context, SLURM_LIST_NODES);
+    if (err) {
+        end_round(slurm, err);
+        return;
+    }
+    slurm->round_ms = loop_now(slurm->base.world->loop);
+    ask_next(slurm, SLURM_LIST_NODES);
 }
 
 static void begin_round(void *context)

@@ -15,7 +15,8 @@
 
 enum {
     FILE_LIMIT = 1024 * 1024,
-    KNOWN_MS = 10 * MINUTE_MS, /* so long a discovery is believed */
+    KNOWN_MS = 10 * MINUTE_MS,   /* so long a discovery is believed, */
+    DOUBTED_MS = 30 * SECOND_MS, /* and so long one of two ways of which one was not heard */
     METHOD_TEXT = 16,
 };
 
@@ -47,9 +48,23 @@ const char *slurm_client_command_trouble(const struct slurm_client *client)
     return client->command_trouble.text;
 }
 
+/* Of a refusal a person must remove the cause, and each further try may count against the user. */
+static bool may_pass(const struct error *trouble)
+{
+    return trouble->kind != ERROR_NONE && trouble->kind != ERROR_DENIED &&
+           trouble->kind != ERROR_INVALID;
+}
+
+static bool is_doubted(const struct slurm_client *client)
+{
+    return may_pass(&client->rest_trouble) || may_pass(&client->command_trouble);
+}
+
 bool slurm_client_is_known(const struct slurm_client *client)
 {
-    return client->known_ms != 0 && loop_now(client->world->loop) - client->known_ms <= KNOWN_MS;
+    int64_t age_ms = loop_now(client->world->loop) - client->known_ms;
+
+    return client->known_ms != 0 && age_ms <= (is_doubted(client) ? DOUBTED_MS : KNOWN_MS);
 }
 
 void slurm_client_forget(struct slurm_client *client)
@@ -93,13 +108,14 @@ struct discovery {
     struct slurm_client *client;
     slurm_done_fn done;
     void *context;
+    struct error rest_before, command_before; /* what the last one found */
 };
 
 /* The other of the two ways may do without it, or not. */
 static void log_trouble(const struct slurm_client *client, const char *way,
-                        const struct error *trouble)
+                        const struct error *trouble, const struct error *before)
 {
-    if (trouble->kind != ERROR_NONE)
+    if (trouble->kind != ERROR_NONE && !text_equal(trouble->text, before->text))
         log_warn("slurm_unheard", FIELD_TEXT("cluster", client->name), FIELD_TEXT("way", way),
                  FIELD_TEXT("text", trouble->text));
 }
@@ -115,8 +131,9 @@ static void end_discovery(struct discovery *discovery)
                                                             : &client->rest_trouble;
 
     mem_free(discovery);
-    log_trouble(client, client->access->rest, &client->rest_trouble);
-    log_trouble(client, client->access->place.address, &client->command_trouble);
+    log_trouble(client, client->access->rest, &client->rest_trouble, &was.rest_before);
+    log_trouble(client, client->access->place.address, &client->command_trouble,
+                &was.command_before);
     client->known_ms = is_heard ? loop_now(client->world->loop) + 1 : 0;
     was.done(was.context, is_heard ? &answer : NULL, is_heard ? NULL : why);
 }
@@ -176,7 +193,8 @@ void slurm_client_discover(struct slurm_client *client, slurm_done_fn done, void
     struct slurm_call *call;
     struct error err;
 
-    *discovery = (struct discovery){ client, done, context };
+    *discovery = (struct discovery){ client, done, context, client->rest_trouble,
+                                     client->command_trouble };
     if (!client->access->rest) {
         ask_release(discovery);
         return;
@@ -189,13 +207,15 @@ void slurm_client_discover(struct slurm_client *client, slurm_done_fn done, void
 
 /* ---- actions ---- */
 
-/* A way that does not answer now may be there later. */
-static int no_way(const struct slurm_client *client, struct error *err)
+/* A way that does not answer now may be there later: then the next round looks for it. */
+static int no_way(struct slurm_client *client, struct error *err)
 {
     const struct error *trouble = client->command_trouble.kind != ERROR_NONE
                                       ? &client->command_trouble
                                       : &client->rest_trouble;
 
+    if (is_doubted(client))
+        slurm_client_forget(client);
     if (trouble->kind != ERROR_NONE)
         return error_set(err, ERROR_TRANSIENT, "%.300s", trouble->text);
     if (client->known_ms == 0)

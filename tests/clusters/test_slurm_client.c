@@ -52,7 +52,7 @@ static void play(void *context, const struct ssh_host *host, const struct ssh_re
     (void)host;
     text_copy(login->line, sizeof login->line, request->command);
     if (!login->release) {
-        (void)error_set(&answer->failure, ERROR_TRANSIENT, "no route");
+        (void)error_set(&answer->failure, login->fails ?: ERROR_TRANSIENT, "no route");
         return;
     }
     if (strstr(request->command, "scontrol --version")) {
@@ -217,8 +217,55 @@ static void rest_fails(void **state)
     close_scene(&scene);
 }
 
-/* The login node does not answer now: that says nothing of what the cluster can do. */
+static void pass(struct scene *scene, int64_t ms)
+{
+    loop_run_until(scene->loop, loop_now(scene->loop) + ms);
+}
+
+static void discover_at_once(struct scene *scene)
+{
+    slurm_client_discover(scene->client, answered, scene);
+    pass(scene, SECOND_MS);
+    assert_true(slurm_client_is_known(scene->client));
+}
+
+/* The login node does not answer now: that says nothing of what the cluster can do, and is soon
+   asked again; at once if an action needs it. */
 static void commands_are_away(void **state)
+{
+    static const struct script_step steps[] = {
+        { HTTP_GET, URL "/openapi/v3", 200, .answer = OLD_PATHS },
+        { HTTP_GET, URL "/openapi/v3", 200, .answer = OLD_PATHS },
+        { HTTP_GET, URL "/openapi/v3", 200, .answer = OLD_PATHS },
+    };
+    struct scene scene;
+
+    (void)state;
+    open_scene(&scene, steps, COUNT_OF(steps), NULL);
+    discover_at_once(&scene);
+    assert_true(slurm_client_command_trouble(scene.client)[0] != '\0');
+    pass(&scene, 20 * SECOND_MS);
+    assert_true(slurm_client_is_known(scene.client));
+    pass(&scene, 10 * SECOND_MS);
+    assert_false(slurm_client_is_known(scene.client));
+    discover_at_once(&scene);
+    slurm_ask(scene.client, SLURM_REQUEUE_JOB, &(struct slurm_blanks){ .job = "7" }, answered,
+              &scene);
+    pass(&scene, SECOND_MS);
+    assert_int_equal(scene.err.kind, ERROR_TRANSIENT);
+    assert_non_null(strstr(scene.text, "no route"));
+    assert_false(slurm_client_is_known(scene.client));
+    scene.login.release = "slurm 22.05.8\n";
+    discover_at_once(&scene);
+    pass(&scene, 9 * MINUTE_MS);
+    assert_true(slurm_client_is_known(scene.client));
+    ask(&scene, SLURM_REQUEUE_JOB);
+    assert_int_equal(scene.err.kind, ERROR_NONE);
+    close_scene(&scene);
+}
+
+/* A key that is refused stays so until a person corrects it: many tries could lock it out. */
+static void a_refusal_is_believed(void **state)
 {
     static const struct script_step steps[] = {
         { HTTP_GET, URL "/openapi/v3", 200, .answer = OLD_PATHS },
@@ -227,12 +274,11 @@ static void commands_are_away(void **state)
 
     (void)state;
     open_scene(&scene, steps, COUNT_OF(steps), NULL);
-    discover(&scene);
-    assert_true(slurm_client_is_known(scene.client));
-    assert_true(slurm_client_command_trouble(scene.client)[0] != '\0');
+    scene.login.fails = ERROR_DENIED;
+    discover_at_once(&scene);
     ask(&scene, SLURM_REQUEUE_JOB);
     assert_int_equal(scene.err.kind, ERROR_TRANSIENT);
-    assert_non_null(strstr(scene.text, "no route"));
+    assert_true(slurm_client_is_known(scene.client));
     close_scene(&scene);
 }
 
@@ -314,9 +360,13 @@ static void settings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ways),          cmocka_unit_test(rest_alone),
-        cmocka_unit_test(rest_fails),    cmocka_unit_test(commands_are_away),
-        cmocka_unit_test(commands_fail), cmocka_unit_test(nothing_answers),
+        cmocka_unit_test(ways),
+        cmocka_unit_test(rest_alone),
+        cmocka_unit_test(rest_fails),
+        cmocka_unit_test(commands_are_away),
+        cmocka_unit_test(commands_fail),
+        cmocka_unit_test(nothing_answers),
+        cmocka_unit_test(a_refusal_is_believed),
         cmocka_unit_test(settings),
     };
 

@@ -13,7 +13,7 @@
 #include "clusters/slurm_snapshot.h"
 #include "tests/cli/slurm_world.h"
 #include "tests/support/sweep.h"
-#include "tools/simulator/model/simulator.h"
+#include "tools/simulator/slurm/ctld.h"
 
 enum {
     REPLACING_COMMITS = 8,
@@ -182,6 +182,57 @@ static void a_signal_that_is_refused_keeps_no_job(void **state)
     }
     assert_true(asked.signal_ms > 0 && asked.requeue_ms > 0);
     assert_in_range(loop_wall(rehearsal->loop).ms, due.ms, due.ms + 30 * SECOND_MS);
+}
+
+/* The signal of the first job, until a job is requeued; NULL: none was asked for. */
+static const struct effect *run_to_requeue(struct rehearsal *rehearsal)
+{
+    const struct transfer *transfer = transfer_at(rehearsal, 0);
+    const struct effect *signal = NULL;
+    struct asked asked = { 0 };
+    void *value;
+
+    for (int looks = 0; looks < 20000 && asked.requeue_ms == 0; looks++) {
+        rehearsal_run(rehearsal, 50);
+        note_asked(rehearsal, &asked);
+    }
+    assert_true(asked.requeue_ms > 0);
+    for (size_t i = 0; map_next(transfer->effects, &i, NULL, &value);)
+        if (((const struct effect *)value)->kind == &slurm_effect_signal)
+            signal = value;
+    return signal;
+}
+
+/* slurmctld lists its jobs too slowly for scancel, which is ended before it signals: for a while,
+   or as long as the job may wait. */
+static void a_signal_without_an_outcome_is_sent_again(void **state)
+{
+    enum { LEAD_MS = 2 * MINUTE_MS };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        for (int is_long = 0; is_long < 2; is_long++) {
+            owned(test_folder) char *folder = test_folder_new();
+            owned(rehearsal) struct rehearsal *rehearsal = begin_with(
+                &kinds[i], folder, 5, "checkpoint_lead: 2m, checkpoint_signal: USR1, ", true);
+            struct ctld *slurm = sim_cluster(rehearsal->simulator, "research-a")->slurm;
+            const struct transfer *transfer = run_to(rehearsal, STEP_DRAIN);
+            int64_t due_ms = loop_now(rehearsal->loop) + transfer->drain_due.ms -
+                             loop_wall(rehearsal->loop).ms;
+            const struct effect *signal;
+
+            slurm->crowded_ms = due_ms + (is_long ? HOUR_MS : -LEAD_MS / 2);
+            signal = run_to_requeue(rehearsal);
+            assert_non_null(signal);
+            assert_true(signal->sent_count > 1);
+            if (is_long)
+                assert_in_range(loop_now(rehearsal->loop) - due_ms, LEAD_MS,
+                                LEAD_MS + 30 * SECOND_MS);
+            else if (signal->outcome != ERROR_NONE ||
+                     loop_now(rehearsal->loop) - signal->answered_ms < LEAD_MS)
+                fail_msg("%s: %d times, %s", kinds[i].name, signal->sent_count, signal->text);
+            assert_int_equal(rehearsal_violations(rehearsal), 0);
+        }
 }
 
 static void a_node_goes_to_kubernetes_and_back(void **state)
@@ -459,6 +510,7 @@ int main(void)
         cmocka_unit_test(no_job_is_requeued_under_its_signal),
         cmocka_unit_test(a_job_has_time_for_its_checkpoint_whatever_happens),
         cmocka_unit_test(a_signal_that_is_refused_keeps_no_job),
+        cmocka_unit_test(a_signal_without_an_outcome_is_sent_again),
         cmocka_unit_test(a_persons_drain_keeps_its_reason),
         cmocka_unit_test(reserved_nodes_go_last),
         cmocka_unit_test(a_late_announcement_is_put_off),

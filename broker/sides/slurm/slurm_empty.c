@@ -8,6 +8,8 @@
  *
  * A job on several leaving nodes is asked by one of their transfers only: the one that asks first.
  */
+#include "base/log.h"
+#include "base/text.h"
 #include "broker/sides/slurm/slurm_effects.h"
 #include "broker/sides/slurm/slurm_side.h"
 #include "broker/transfer/lateness.h"
@@ -130,6 +132,13 @@ static bool is_refused(const struct effect *effect)
            effect->outcome != ERROR_THROTTLED;
 }
 
+/* Of this process; of what the one before it sent the time is not known.  A script that saves its
+   work twice loses less than one that was never asked. */
+static bool is_in_doubt(const struct effect *signal)
+{
+    return signal && signal->answered_ms > 0 && signal->outcome == ERROR_UNKNOWN_OUTCOME;
+}
+
 /* Whether the job is to be asked for a checkpoint yet, or has time for it left.  A signal that is
    refused, or cannot be sent for as long, keeps nothing. */
 static bool has_checkpoint_ahead(struct runner *runner, struct transfer *transfer,
@@ -144,7 +153,7 @@ static bool has_checkpoint_ahead(struct runner *runner, struct transfer *transfe
 
     if (!pod_annotation(job, SLURM_NOTE_SIGNAL) || is_refused(signal))
         return false;
-    if (effect_may_have_happened(signal)) /* answered_ms is 0: by the process before this one */
+    if (effect_may_have_happened(signal) && !is_in_doubt(signal)) /* 0: by the last process */
         left_ms = signal->answered_ms == 0
                       ? 0
                       : signal->answered_ms + time_ms - loop_now(runner->world->loop);
@@ -155,6 +164,24 @@ static bool has_checkpoint_ahead(struct runner *runner, struct transfer *transfe
 
 /* What is asked of the jobs now. */
 enum request { ASK_CHECKPOINT = 1, ASK_REQUEUE = 2, ASK_CANCEL = 4 };
+
+/* Once; again if it may not have arrived, and a newer list shows the job in its place. */
+static void ask_checkpoint(struct runner *runner, struct transfer *transfer, const struct pod *job)
+{
+    const struct effect *signal = effect_find(transfer, &slurm_effect_signal, slurm_job_key(job));
+    int before = signal ? signal->sent_count : 0;
+    char why[sizeof signal->text] = "";
+
+    if (!pod_annotation(job, SLURM_NOTE_SIGNAL) ||
+        (effect_may_have_happened(signal) && !is_in_doubt(signal)))
+        return;
+    if (before > 0)
+        text_copy(why, sizeof why, signal->text);
+    signal = ask_job(runner, transfer, &slurm_effect_signal, job);
+    if (before > 0 && signal->sent_count > before)
+        log_warn("signal_repeated", FIELD_TEXT("transfer", transfer->id),
+                 FIELD_TEXT("job", job->name), FIELD_TEXT("text", why));
+}
 
 static void ask_one(struct runner *runner, struct transfer *transfer, const struct pod *job,
                     unsigned requests)
@@ -174,10 +201,8 @@ static void ask_one(struct runner *runner, struct transfer *transfer, const stru
         (void)ask_job(runner, transfer, &slurm_effect_requeue, job);
     else if (!is_kept && requests & ASK_CANCEL)
         (void)ask_job(runner, transfer, &slurm_effect_cancel, job);
-    else if (requests & ASK_CHECKPOINT && pod_annotation(job, SLURM_NOTE_SIGNAL) &&
-             !effect_may_have_happened(
-                 effect_find(transfer, &slurm_effect_signal, slurm_job_key(job))))
-        (void)ask_job(runner, transfer, &slurm_effect_signal, job);
+    else if (requests & ASK_CHECKPOINT)
+        ask_checkpoint(runner, transfer, job);
 }
 
 /* Cancels last: while a job that can be requeued is there, the others may still end. */

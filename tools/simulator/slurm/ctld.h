@@ -126,6 +126,8 @@ struct ctld {
     bool is_down;
     bool is_spoilt; /* a node of slurm.conf was deleted: the next reading ends slurmctld */
     bool is_scheduling;
+    int64_t
+        crowded_ms; /* until then a list of all jobs takes longer than `timeout` leaves scancel */
     struct map *nodes; /* name -> struct ctld_node */
     ARRAY(struct ctld_job *) jobs;
     ARRAY(struct ctld_reservation) reservations;

@@ -163,8 +163,8 @@ static void print_nothing(struct ctld_shell *shell, const char *command)
 
 /* ---- scancel ---- */
 
-/* The real one tries again for a minute, first after 5 s; here it has until `timeout` ends it, or
-   no time at all. */
+/* With a filter it lists all jobs first.  The real one tries again for a minute, first after 5 s;
+   here it has until `timeout` ends it, or no time at all. */
 static void say_kill_error(struct ctld_shell *shell, const char *job, enum ctld_errno error)
 {
     if (error == CTLD_ERROR_TRANSITION && shell->is_timed) {
@@ -195,6 +195,10 @@ static void scancel(struct ctld_shell *shell)
 
     if (signal && !ctld_signal_is_known(signal)) {
         ctld_say_error(shell, "Unknown job signal: %s", signal);
+        return;
+    }
+    if (node && shell->is_timed && sim_now(shell->slurm->sim) < shell->slurm->crowded_ms) {
+        shell->output->status = 124;
         return;
     }
     for (size_t i = 1; i < shell->words.count; i++) {

@@ -29,6 +29,7 @@ struct build {
     struct map *reserved;   /* node -> struct reserved: by sluice */
     struct map *claimed;    /* node -> struct reserved: by people, the first that begins */
     struct map *unbreaking; /* partitions with PreemptMode=OFF */
+    struct map *leaders;    /* name of a heterogeneous job -> its leader's host, a copy */
 };
 
 struct reserved {
@@ -305,11 +306,21 @@ static void add_pod(struct build *build, struct pod *pod, const char *uid)
     (void)map_remove(build->busy, pod->node_name);
 }
 
+/* Where the batch script runs that gets the job's signals, whichever of its parts is asked for; "":
+   it is not shown. */
+static const char *host_of(const struct build *build, const struct slurm_job *job, const char *name)
+{
+    const char *host = job->het_id ? map_get(build->leaders, name) : job->host;
+
+    return job->is_batch && host ? host : "";
+}
+
 static json_t *job_notes(const struct build *build, const struct slurm_job *job, const char *name,
                          size_t nodes)
 {
     json_t *notes = json_object();
     const char *signal = build->view->signal;
+    const char *host = host_of(build, job, name);
     owned(chars) char *count = text_format("%zu", nodes);
     owned(chars) char *key = text_format("%s.%lld", name, (long long)job->restarts);
 
@@ -318,7 +329,9 @@ static json_t *job_notes(const struct build *build, const struct slurm_job *job,
     slurm_read_notes(job->admin_comment, notes);
     if (signal && signal[0] != '\0' && !json_object_get(notes, SLURM_NOTE_SIGNAL))
         json_put(notes, SLURM_NOTE_SIGNAL, json_text(signal));
-    if (!job->is_batch)
+    if (host[0] != '\0')
+        json_put(notes, SLURM_NOTE_HOST, json_text(host));
+    else
         (void)json_object_del(notes, SLURM_NOTE_SIGNAL); /* it would go to a step, or to nothing */
     if (job->admin_comment && job->admin_comment[0] != '\0')
         json_put(notes, SLURM_NOTE_ADMIN_COMMENT, json_text(job->admin_comment));
@@ -364,6 +377,20 @@ static void add_part(struct build *build, const struct slurm_job *job,
     if (job->state == SLURM_JOB_COMPLETING)
         pod->deletion.ms = (job->end_s > 0 ? job->end_s : 1) * SECOND_MS;
     add_pod(build, pod, uid);
+}
+
+/* Its other components name it, and may be listed before it. */
+static void note_leader(struct build *build, const json_t *item)
+{
+    struct slurm_job job;
+    struct error err;
+    char name[64];
+
+    if (slurm_read_job(item, &job, &err) < 0 || job.het_id == 0 || job.het_id != job.id ||
+        job.host[0] == '\0')
+        return;
+    slurm_job_print(&job, name, sizeof name);
+    map_set(build->leaders, name, mem_copy_chars(job.host));
 }
 
 static int read_job(struct build *build, const json_t *item, struct error *err)
@@ -418,6 +445,8 @@ static int read_all(struct build *build, const struct slurm_lists *lists, struct
         if (read_node(build, item, err) < 0)
             return -1;
     json_array_foreach(lists->jobs, i, item)
+        note_leader(build, item);
+    json_array_foreach(lists->jobs, i, item)
         if (read_job(build, item, err) < 0)
             return -1;
     add_stand_ins(build);
@@ -455,7 +484,8 @@ int slurm_snapshot_fill(struct snapshot *snapshot, const struct slurm_lists *lis
                            .busy = map_new(NULL),
                            .reserved = map_new(reserved_free),
                            .claimed = map_new(reserved_free),
-                           .unbreaking = map_new(NULL) };
+                           .unbreaking = map_new(NULL),
+                           .leaders = map_new(mem_free) };
     int result = read_all(&build, lists, err);
 
     if (result == 0)
@@ -466,5 +496,6 @@ int slurm_snapshot_fill(struct snapshot *snapshot, const struct slurm_lists *lis
     map_free(build.reserved);
     map_free(build.claimed);
     map_free(build.unbreaking);
+    map_free(build.leaders);
     return result;
 }

@@ -37,6 +37,7 @@
 #define SLURM_NOTE_JOB "slurm/job"                     /* what commands call it: "12", "12_3" */
 #define SLURM_NOTE_RESTARTS "slurm/key"                /* "12.1": the job and its restarts */
 #define SLURM_NOTE_NODES "slurm/nodes"                 /* how many nodes it has */
+#define SLURM_NOTE_HOST "slurm/host"                   /* where its batch script runs */
 #define SLURM_NOTE_ADMIN_COMMENT "slurm/admin-comment" /* if there is one */
 #define SLURM_NOTE_SIGNAL "sluice.dev/checkpoint-signal"
 

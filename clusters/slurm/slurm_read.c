@@ -221,6 +221,7 @@ static int read_job_numbers(const json_t *item, struct slurm_job *job, struct er
 static int read_job_texts(const json_t *item, struct slurm_job *job, struct error *err)
 {
     return find_text(item, "nodes", &job->nodes, err) < 0 ||
+                   find_text(item, "batch_host", &job->host, err) < 0 ||
                    find_text(item, "account", &job->account, err) < 0 ||
                    find_text(item, "qos", &job->qos, err) < 0 ||
                    find_text(item, "partition", &job->partition, err) < 0 ||

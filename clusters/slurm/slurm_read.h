@@ -63,6 +63,7 @@ struct slurm_job {
     int64_t het_id; /* the leader's; 0: it is not heterogeneous */
     enum slurm_job_state state;
     const char *nodes;  /* a list of hosts; "": none */
+    const char *host;   /* where its batch script runs; "": nowhere, or not shown */
     const json_t *gres; /* one text for each node; empty: none, or not shown */
     int64_t restarts;
     bool can_requeue;

@@ -182,25 +182,23 @@ static bool has_node(const struct ctld_job *job, const char *node)
 static void spare_others(struct rehearsal *rehearsal, const struct ctld_job *job)
 {
     const struct ctld *slurm = sim_cluster(rehearsal->simulator, "research-a")->slurm;
-    owned(text) struct text *line = text_new(4096);
-    const char *name, *comma = "";
+    const char *name;
 
-    text_add(line, "scontrol create reservation ReservationName=anna StartTime=now+600minutes "
-                   "Duration=60 Users=root Nodes=");
-    for (size_t i = 0; map_next(slurm->nodes, &i, &name, NULL);)
-        if (!has_node(job, name)) {
-            text_add(line, "%s%s", comma, name);
-            comma = ",";
-        }
-    mem_free(run_command(rehearsal, line->chars));
+    for (size_t i = 0; map_next(slurm->nodes, &i, &name, NULL);) {
+        owned(chars) char *line = text_format(
+            "scontrol create reservation ReservationName=anna-%s StartTime=now+600minutes "
+            "Duration=60 Users=root Nodes=%s",
+            name, name);
+
+        if (!has_node(job, name))
+            mem_free(run_command(rehearsal, line));
+    }
 }
 
-/* A job on two movable nodes. */
-static struct ctld_job *start_pair(struct rehearsal *rehearsal)
+/* Two movable nodes without jobs, which a person keeps drained. */
+static void empty_two(struct rehearsal *rehearsal, struct ctld_node *nodes[2])
 {
     struct ctld *slurm = sim_cluster(rehearsal->simulator, "research-a")->slurm;
-    struct ctld_node *nodes[2];
-    struct ctld_job *job;
     size_t count = 0;
     void *value;
 
@@ -213,15 +211,33 @@ static struct ctld_job *start_pair(struct rehearsal *rehearsal)
         ctld_jobs_fail(nodes[i]);
     }
     rehearsal_run(rehearsal, MINUTE_MS);
-    job = ctld_job_new(slurm);
+}
+
+static struct ctld_job *start_on(struct rehearsal *rehearsal, struct ctld_node *const *nodes,
+                                 int count)
+{
+    struct ctld_job *job = ctld_job_new(nodes[0]->slurm);
+
     text_copy(job->account, sizeof job->account, "vision");
-    job->node_count = 2;
+    job->node_count = count;
     job->gpus = 8;
     job->is_exclusive = job->may_requeue = true;
     job->work_ms = 3 * HOUR_MS;
+    job->limit_min = 4 * 60;
     ctld_job_start(job, nodes);
-    for (size_t i = 0; i < 2; i++)
+    for (int i = 0; i < count; i++)
         set_node(rehearsal, nodes[i]->name, "RESUME");
+    return job;
+}
+
+/* A job on two movable nodes. */
+static struct ctld_job *start_pair(struct rehearsal *rehearsal)
+{
+    struct ctld_node *nodes[2];
+    struct ctld_job *job;
+
+    empty_two(rehearsal, nodes);
+    job = start_on(rehearsal, nodes, 2);
     spare_others(rehearsal, job);
     rehearsal_run(rehearsal, MINUTE_MS);
     return job;
@@ -265,6 +281,36 @@ static void a_reclaim_waits_for_no_schedule(void **state)
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
         for (int is_frozen = 0; is_frozen <= 1; is_frozen++)
             expect_soon(&kinds[i], is_frozen);
+}
+
+/* A component of a heterogeneous job leaves; its batch script runs on another node, which stays. */
+static void a_leader_elsewhere_gets_its_signal(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = open_with(
+            &kinds[i], folder, 7, "checkpoint_lead: 60s, checkpoint_signal: USR1, ", true);
+        struct ctld_node *nodes[2];
+        struct ctld_job *leader, *part;
+
+        empty_two(rehearsal, nodes);
+        leader = start_on(rehearsal, nodes, 1);
+        part = start_on(rehearsal, nodes + 1, 1);
+        leader->het_id = part->het_id = leader->id;
+        leader->het_count = part->het_count = 2;
+        part->het_offset = 1;
+        spare_others(rehearsal, part);
+        rehearsal_run(rehearsal, MINUTE_MS);
+        apply(rehearsal, 7, 6);
+        assert_string_equal(run_to(rehearsal, STEP_DRAIN)->node, nodes[1]->name);
+        for (int s = 0; s < 900 && part->restarts == 0; s++)
+            rehearsal_run(rehearsal, SECOND_MS);
+        assert_int_equal(part->restarts, 1);
+        assert_int_equal(leader->restarts, 1);
+        assert_true(leader->signals > 0);
+        assert_int_equal(rehearsal_violations(rehearsal), 0);
+    }
 }
 
 static void add_row(void *context, const struct doctor_row *row)
@@ -319,6 +365,7 @@ int main(void)
         cmocka_unit_test(a_node_that_a_person_set_down_is_not_chosen),
         cmocka_unit_test(a_person_takes_a_node_out_during_the_notice),
         cmocka_unit_test(a_reclaim_waits_for_no_schedule),
+        cmocka_unit_test(a_leader_elsewhere_gets_its_signal),
         cmocka_unit_test(the_doctor_names_settings_that_keep_nodes_away),
     };
 

@@ -175,6 +175,8 @@ static struct snapshot filled_with(const char *nodes, const char *jobs, const ch
 #define NODE(name, states, more)                                                                   \
     "{\"name\":\"" name "\",\"state\":[" states "],\"gres\":\"gpu:h100:8\"" more "}"
 
+#define REQUEUES ",\"requeue\":true,\"batch_flag\":true"
+
 #define PARKED ",\"reason\":\"sluice-parked t-1 (to pool a)\""
 
 /* A node that Slurm keeps without a machine is no node; one that came back has the start-up taint;
@@ -308,7 +310,7 @@ static void others_claims(void **state)
     struct snapshot snapshot = filled_with(
         NODE("n1", "\"MIXED\"", "") "," NODE("n2", "\"IDLE\"", "") "," NODE("n3", "\"IDLE\"", ""),
         "{\"job_id\":7,\"job_state\":\"RUNNING\",\"nodes\":\"n1\",\"account\":\"vision\","
-        "\"user_name\":\"ann\",\"start_time\":1000,\"end_time\":4600}",
+        "\"user_name\":\"ann\",\"start_time\":1000,\"end_time\":4600" REQUEUES "}",
         "{\"name\":\"late\",\"node_list\":\"n[1-2]\",\"start_time\":9000},"
         "{\"name\":\"soon\",\"node_list\":\"n2\",\"start_time\":5000},"
         "{\"name\":\"odd\",\"node_list\":\"n[1-\",\"start_time\":1},"
@@ -333,11 +335,12 @@ static void damaged_lists(void **state)
         "{\"nodes\":[{\"state\":[\"IDLE\"]}],\"jobs\":[],\"reservations\":[],\"partitions\":[]}",
         "{\"nodes\":[{\"name\":\"n2\",\"state\":[\"SLEEPY\"]}],\"jobs\":[],\"reservations\":[],"
         "\"partitions\":[]}",
-        "{\"nodes\":[],\"jobs\":[{\"job_state\":\"RUNNING\"}],\"reservations\":[],\"partitions\":[]"
-        "}",
-        "{\"nodes\":[],\"jobs\":[{\"job_id\":1,\"job_state\":\"RUNNING\",\"nodes\":\"n[1-\"}],"
-        "\"reservations\":[],\"partitions\":[]}",
-        "{\"nodes\":[],\"jobs\":[{\"job_id\":1}],\"reservations\":[],\"partitions\":[]}",
+        "{\"nodes\":[],\"jobs\":[{\"job_state\":\"RUNNING\"" REQUEUES "}],\"reservations\":[],"
+        "\"partitions\":[]}",
+        "{\"nodes\":[],\"jobs\":[{\"job_id\":1,\"job_state\":\"RUNNING\",\"nodes\":\"n[1-"
+        "\"" REQUEUES "}],\"reservations\":[],\"partitions\":[]}",
+        "{\"nodes\":[],\"jobs\":[{\"job_id\":1" REQUEUES
+        "}],\"reservations\":[],\"partitions\":[]}",
         "{\"nodes\":[],\"jobs\":[],\"reservations\":[{\"name\":\"sluice_t-1\","
         "\"node_list\":\"n[3-1]\"}],\"partitions\":[]}",
     };
@@ -353,6 +356,43 @@ static void damaged_lists(void **state)
         assert_int_equal(err.kind, ERROR_CORRUPT);
         assert_non_null(map_get(snapshot.nodes, "n1"));
     }
+    snapshot_clear(&snapshot);
+}
+
+static const char *host_of(const struct snapshot *snapshot, const char *node)
+{
+    size_t count;
+    const struct pod *const *pods = snapshot_pods_on(snapshot, node, &count);
+
+    assert_int_equal(count, 1);
+    return pod_annotation(pods[0], SLURM_NOTE_SIGNAL) ? pod_annotation(pods[0], SLURM_NOTE_HOST)
+                                                      : NULL;
+}
+
+#define JOB(id, leader, nodes, host)                                                               \
+    "{\"job_id\":" id ",\"het_job_id\":" leader ",\"job_state\":\"RUNNING\",\"nodes\":\"" nodes    \
+    "\",\"batch_host\":\"" host "\"" REQUEUES "}"
+
+/* Where the batch script of each part's job runs: of a heterogeneous job that of its leader, on
+   whichever node that is.  NULL: Slurm does not show it, and no signal is sent. */
+static void batch_hosts(void **state)
+{
+    struct snapshot snapshot = filled_with(
+        NODE("n1", "\"MIXED\"", "") "," NODE("n2", "\"MIXED\"", "") "," NODE(
+            "n3", "\"MIXED\"", "") "," NODE("n4", "\"MIXED\"",
+                                            "") "," NODE("n5", "\"MIXED\"",
+                                                         "") "," NODE("n6", "\"MIXED\"", ""),
+        JOB("8", "7", "n2", "n2") "," JOB("7", "7", "n1", "n1") "," JOB(
+            "9", "0", "n[3-4]", "n3") "," JOB("12", "11", "n5", "n5") "," JOB("13", "0", "n6", ""),
+        "");
+
+    (void)state;
+    assert_string_equal(host_of(&snapshot, "n1"), "n1");
+    assert_string_equal(host_of(&snapshot, "n2"), "n1");
+    assert_string_equal(host_of(&snapshot, "n3"), "n3");
+    assert_string_equal(host_of(&snapshot, "n4"), "n3");
+    assert_null(host_of(&snapshot, "n5"));
+    assert_null(host_of(&snapshot, "n6"));
     snapshot_clear(&snapshot);
 }
 
@@ -457,12 +497,19 @@ static void texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded),        cmocka_unit_test(recorded_nodes_that_are_down),
-        cmocka_unit_test(vacant_nodes),    cmocka_unit_test(parked_nodes_that_are_down),
-        cmocka_unit_test(nodes_taken_out), cmocka_unit_test(unshown_jobs),
-        cmocka_unit_test(others_marks),    cmocka_unit_test(others_claims),
-        cmocka_unit_test(damaged_lists),   cmocka_unit_test(machines),
-        cmocka_unit_test(hosts),           cmocka_unit_test(gres),
+        cmocka_unit_test(recorded),
+        cmocka_unit_test(recorded_nodes_that_are_down),
+        cmocka_unit_test(vacant_nodes),
+        cmocka_unit_test(parked_nodes_that_are_down),
+        cmocka_unit_test(nodes_taken_out),
+        cmocka_unit_test(unshown_jobs),
+        cmocka_unit_test(others_marks),
+        cmocka_unit_test(others_claims),
+        cmocka_unit_test(damaged_lists),
+        cmocka_unit_test(batch_hosts),
+        cmocka_unit_test(machines),
+        cmocka_unit_test(hosts),
+        cmocka_unit_test(gres),
         cmocka_unit_test(texts),
     };
 

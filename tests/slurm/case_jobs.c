@@ -145,6 +145,32 @@ void a_signal_reaches_the_script(struct stage *stage)
     assert_int_equal(stage_job(stage, last).state, SLURM_JOB_RUNNING);
 }
 
+static int signals_by(struct stage *stage, const char *job, const char *node)
+{
+    const struct slurm_blanks blanks = { .node = node, .job = job, .signal = "USR1" };
+
+    if (!stage_ask(stage, SLURM_SIGNAL_JOB, &blanks)) /* also if it reaches nothing */
+        fail_msg("%s", stage->err.text);
+    return stage_signals(stage, job);
+}
+
+/* This is why sluice names the node of the batch script, and not the one that leaves. */
+void a_leader_is_signalled_on_its_node(struct stage *stage)
+{
+    owned(chars) char *leader = stage_submit_pair(stage);
+    owned(chars) char *wide = running(stage, "--nodes=2 --exclusive --nodelist=n3,n4 --time=20");
+
+    stage_await_job(stage, leader, SLURM_JOB_RUNNING);
+    stage_pass(stage, 2 * SECOND_MS);
+    assert_string_equal(stage_job(stage, leader).host, "n1");
+    assert_int_equal(signals_by(stage, leader, "n2"), 0);
+    assert_int_equal(signals_by(stage, leader, "n1"), 1);
+    assert_string_equal(stage_job(stage, wide).host, "n3");
+    assert_int_equal(signals_by(stage, wide, "n4"), 1);
+    assert_int_equal(signals_by(stage, wide, "n3"), 2);
+    assert_int_equal(stage_job(stage, leader).state, SLURM_JOB_RUNNING);
+}
+
 /* 24.11 cancels the job: this is why sluice sends no signal by REST. */
 void an_unknown_signal_is_no_signal(struct stage *stage)
 {

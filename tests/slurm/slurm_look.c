@@ -158,10 +158,11 @@ char *stage_submit_pair(struct stage *stage)
         return number_in(stage);
     }
     stage_must(stage,
-               "printf '#!/bin/sh\\nsleep 600\\n' >%s/jobs/pair; sbatch --parsable "
-               "--chdir=/tmp --output=/dev/null --nodelist=n1 --gpus=1 --time=20 : "
-               "--nodelist=n2 --gpus=1 --time=20 %s/jobs/pair",
-               stage->choice.folder, stage->choice.folder);
+               "printf '#!/bin/sh\\ntrap \"echo x >>%s/jobs/usr1.$SLURM_JOB_ID\" USR1\\ni=0\\n"
+               "while [ $i -lt 600 ]; do sleep 1; i=$((i+1)); done\\n' >%s/jobs/pair; "
+               "sbatch --parsable --chdir=/tmp --output=/dev/null --nodelist=n1 --gpus=1 --time=20 "
+               ": --nodelist=n2 --gpus=1 --time=20 %s/jobs/pair",
+               stage->choice.folder, stage->choice.folder, stage->choice.folder);
     return number_in(stage);
 }
 

@@ -154,6 +154,7 @@ CASE(an_array_is_requeued_whole);
 CASE(a_heterogeneous_job_goes_as_one);
 CASE(an_exclusive_job_leaves_both_nodes);
 CASE(a_signal_reaches_the_script);
+CASE(a_leader_is_signalled_on_its_node);
 CASE(an_unknown_signal_is_no_signal);
 CASE(a_signal_needs_its_job);
 CASE(a_signal_does_not_follow_its_job);

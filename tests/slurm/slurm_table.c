@@ -185,6 +185,13 @@ const struct slurm_case slurm_cases[] = {
       "DOWN has the reason of the person who set it, and the user; a drain of such a node replaces "
       "the reason, and UNDRAIN leaves it DOWN with that",
       a_person_sets_it_down, ON_BOTH, 0, NULL },
+    /* jobs */
+    { "S61",
+      "a signal of a heterogeneous job reaches its batch script by the leader's node; by another "
+      "component's it reaches nothing, and the exit status is 0. Of a job on two nodes either will "
+      "do",
+      a_leader_is_signalled_on_its_node, ON_BOTH, 0,
+      "So sluice names the node of the batch script" },
 };
 
 const size_t slurm_case_count = COUNT_OF(slurm_cases);

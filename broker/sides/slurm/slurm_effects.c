@@ -242,6 +242,18 @@ static void prepare_job(struct effect *effect, const struct effect_target *targe
         json_put(intent->patch, "signal", json_text(signal));
 }
 
+/* scancel passes over a job that has nothing on the node it is given, and says nothing of it: so it
+   is given the one where the batch script runs. */
+static void prepare_signal(struct effect *effect, const struct effect_target *target,
+                           struct intent *intent)
+{
+    const char *host = pod_annotation(target->pod, SLURM_NOTE_HOST);
+
+    require(host);
+    prepare_job(effect, target, intent);
+    json_put(intent->patch, "node", json_text(host));
+}
+
 static void prepare_tell(struct effect *effect, const struct effect_target *target,
                          struct intent *intent)
 {
@@ -340,7 +352,7 @@ const struct effect_kind slurm_effect_drain = {
     EFFECT_ROW("slurm_drain", STEP_CORDON, STEP_FORCE, true, EFFECT_GONE, prepare_drain, send),
     .is_overtaken = is_drained_by_another };
 const struct effect_kind slurm_effect_signal = {
-    EFFECT_ROW("slurm_signal", STEP_DRAIN, STEP_FORCE, true, JOB_IS_GONE, prepare_job, send),
+    EFFECT_ROW("slurm_signal", STEP_DRAIN, STEP_FORCE, true, JOB_IS_GONE, prepare_signal, send),
     .is_overtaken = is_job_changed };
 const struct effect_kind slurm_effect_requeue = {
     EFFECT_ROW("slurm_requeue", STEP_DRAIN, STEP_FORCE, true, JOB_IS_GONE, prepare_job, send),

@@ -227,6 +227,7 @@ json_t *ctld_show_job(const struct ctld *slurm, const struct ctld_job *job)
     json_put(object, "priority", ctld_number(slurm, true, 4294901759 - job->id));
     json_put(object, "node_count", ctld_number(slurm, true, job->node_count));
     json_put(object, "qos", json_text(""));
+    json_put(object, "batch_host", json_text(job->node_names[0]));
     json_put(object, "shared",
              job->is_exclusive       ? words(slurm, "none")
              : slurm->release < 2411 ? json_null()

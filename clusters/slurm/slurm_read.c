@@ -41,6 +41,22 @@ static int need_number(const json_t *item, const char *key, int64_t *ret, struct
     return find_number(item, key, ret, err);
 }
 
+/* true, 1, or {"set": true, "infinite": false, "number": 1}; and what is false.  A form that is not
+   understood is no answer. */
+static int need_bool(const json_t *item, const char *key, bool *ret, struct error *err)
+{
+    const json_t *value = json_object_get(item, key);
+
+    if (json_is_object(value) && json_is_true(json_object_get(value, "set")))
+        value = json_object_get(value, "number");
+    if (!json_is_boolean(value) && !(json_is_integer(value) && (json_integer_value(value) == 0 ||
+                                                                json_integer_value(value) == 1)))
+        return error_set(err, ERROR_CORRUPT, "%s is %s", key,
+                         value ? "neither yes nor no" : "missing");
+    *ret = json_is_true(value) || json_integer_value(value) == 1;
+    return 0;
+}
+
 /* A text; "" for one that is missing, null, an empty array or "(null)". */
 static int find_text(const json_t *item, const char *key, const char **ret, struct error *err)
 {
@@ -252,10 +268,10 @@ int slurm_read_job(const json_t *item, struct slurm_job *ret, struct error *err)
     struct slurm_job job = { 0 };
 
     if (read_job_numbers(item, &job, err) < 0 || read_job_texts(item, &job, err) < 0 ||
-        read_job_state(item, &job.state, err) < 0)
+        read_job_state(item, &job.state, err) < 0 ||
+        need_bool(item, "requeue", &job.can_requeue, err) < 0 ||
+        need_bool(item, "batch_flag", &job.is_batch, err) < 0)
         return error_context(err, "job %lld", (long long)job.id);
-    job.can_requeue = json_is_true(json_object_get(item, "requeue"));
-    job.is_batch = json_is_true(json_object_get(item, "batch_flag"));
     job.gres = json_object_get(item, "gres_detail");
     if (is_suspended(item)) /* its end moves with each minute */
         job.end_s = 0;

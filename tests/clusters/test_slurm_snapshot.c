@@ -359,6 +359,54 @@ static void damaged_lists(void **state)
     snapshot_clear(&snapshot);
 }
 
+/* A job is lost if sluice takes it for one that cannot be requeued: what is not understood fails
+   the round. */
+static void forms_of_yes_and_no(void **state)
+{
+    enum { YES, NO, CORRUPT };
+    static const struct {
+        const char *form;
+        int means;
+    } rows[] = {
+        { "true", YES },
+        { "false", NO },
+        { "1", YES },
+        { "0", NO },
+        { "{\"set\":true,\"infinite\":false,\"number\":1}", YES },
+        { "{\"set\":true,\"infinite\":false,\"number\":0}", NO },
+        { "{\"set\":false,\"infinite\":false,\"number\":1}", CORRUPT },
+        { "{\"number\":1}", CORRUPT },
+        { "2", CORRUPT },
+        { "1.5", CORRUPT },
+        { "null", CORRUPT },
+        { "[]", CORRUPT },
+        { "\"yes\"", CORRUPT },
+        { NULL, CORRUPT }, /* it is missing */
+    };
+    static const char *const keys[] = { "requeue", "batch_flag" };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        for (size_t k = 0; k < COUNT_OF(keys); k++) {
+            owned(json) json_t *item = json_make("{si ss sb sb}", "job_id", 7, "job_state",
+                                                 "RUNNING", "requeue", 1, "batch_flag", 1);
+            struct error err = { 0 };
+            struct slurm_job job = { 0 };
+            int result;
+
+            if (rows[i].form)
+                json_put(item, keys[k], json_loads(rows[i].form, JSON_DECODE_ANY, NULL));
+            else
+                (void)json_object_del(item, keys[k]);
+            result = slurm_read_job(item, &job, &err);
+            if (result == 0 ? (k == 0 ? job.can_requeue : job.is_batch) != (rows[i].means == YES) ||
+                                  rows[i].means == CORRUPT
+                            : rows[i].means != CORRUPT || err.kind != ERROR_CORRUPT)
+                fail_msg("%s of \"%s\": %d %s", rows[i].form ?: "nothing", keys[k], result,
+                         err.text);
+        }
+}
+
 static const char *host_of(const struct snapshot *snapshot, const char *node)
 {
     size_t count;
@@ -506,6 +554,7 @@ int main(void)
         cmocka_unit_test(others_marks),
         cmocka_unit_test(others_claims),
         cmocka_unit_test(damaged_lists),
+        cmocka_unit_test(forms_of_yes_and_no),
         cmocka_unit_test(batch_hosts),
         cmocka_unit_test(machines),
         cmocka_unit_test(hosts),

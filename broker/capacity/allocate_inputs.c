@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "broker/capacity/allocate_print.h"
 #include "broker/sizing/allocate_forecast.h"
+#include "broker/sizing/demand_age.h"
 #include "broker/sizing/engine_facts.h"
 #include "broker/terminal/rate.h"
 #include "windows/forecast/origins.h"
@@ -129,7 +130,23 @@ static int read_again(struct allocate_inputs *inputs, struct error *err)
                          "window %s is not in force when the demand ends (%s), and --again plans "
                          "the rest of a window that is: leave --again out, or give newer demand",
                          name, wall_format(end, at));
+    if (origins_under_way(inputs->config->windows, name, inputs->forecast.now).ms != began.ms)
+        return error_set(err, ERROR_INVALID,
+                         "window %s was in force when the demand ended (%s), and is over now: plan "
+                         "the window that is in force",
+                         name, wall_format(end, at));
     inputs->forecast.again_ms = end.ms - began.ms;
+    return 0;
+}
+
+/* A plan of days may rest on older demand (a stale forecast shrinks nothing), one of hours not. */
+static int check_age(const struct allocate_inputs *inputs, struct error *err)
+{
+    struct wall_time now = inputs->forecast.now;
+
+    if (inputs->forecast.follow_ms > 0)
+        return demand_age_check(inputs->demand, inputs->model, now, err);
+    demand_age_note(inputs->demand, now);
     return 0;
 }
 
@@ -154,7 +171,7 @@ int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)
     note_unserved(inputs->model, inputs->demand);
     if (!inputs->is_forecast)
         return 0;
-    if (inputs->is_again && read_again(inputs, err) < 0)
+    if (check_age(inputs, err) < 0 || (inputs->is_again && read_again(inputs, err) < 0))
         return -1;
     inputs->forecasts = forecasts_new(inputs->config, inputs->demand, &inputs->forecast, err);
     if (!inputs->forecasts)

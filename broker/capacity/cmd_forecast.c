@@ -9,6 +9,7 @@
 #include "broker/capacity/forecast_in_force.h"
 #include "broker/capacity/proposed_days.h"
 #include "broker/sizing/backtest_windows.h"
+#include "broker/sizing/demand_age.h"
 #include "broker/sizing/demand_input.h"
 #include "broker/sizing/forecasts.h"
 #include "broker/sizing/measures.h"
@@ -373,6 +374,7 @@ static int make_forecasts(struct forecast_command *command, struct error *err)
     command->demand = demand_input_read(path, &command->demand_options, err);
     if (!command->demand)
         return -1;
+    demand_age_note(command->demand, command->wanted.now);
     if (command->config) {
         owned(measures_used) struct measures_used used = { 0 };
 

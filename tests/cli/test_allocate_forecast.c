@@ -74,10 +74,10 @@ static void one_window_is_planned_shortly_before_it(void **state)
         { ALLOCATE "--follow 1h --forecast --window day --horizon 1", EXIT_USAGE, "--horizon" },
         { ALLOCATE "--follow 2d --forecast --window day", EXIT_USAGE, "a minute to a day" },
         /* the demand ends at midnight, and the window begins at eight */
-        { ALLOCATE "--out @/out --forecast --follow 1h --window day", EXIT_ERROR,
+        { ALLOCATE "--out @/out --forecast --follow 1h --window day" NOW, EXIT_ERROR,
           "begins 8h after the end of the demand" },
         { ALLOCATE "--forecast --window day --again", EXIT_USAGE, "--follow" },
-        { ALLOCATE "--out @/out --forecast --follow 1h --window day --again", EXIT_ERROR,
+        { ALLOCATE "--out @/out --forecast --follow 1h --window day --again" NOW, EXIT_ERROR,
           "window day is not in force when the demand ends" },
     };
     owned(test_folder) char *folder = weeks_folder(1);
@@ -85,7 +85,7 @@ static void one_window_is_planned_shortly_before_it(void **state)
     (void)state;
 
     owned(said) struct said said = expect_code(
-        folder, EXIT_DONE, ALLOCATE "--out @/out --forecast --follow 8h --window day");
+        folder, EXIT_DONE, ALLOCATE "--out @/out --forecast --follow 8h --window day" NOW);
     owned(text) struct text *file = said_file(folder, "out/day.yaml");
 
     assert_non_null(strstr(said.out->chars, "wrote"));
@@ -103,13 +103,135 @@ static void the_rest_of_a_window_is_planned_while_it_is_in_force(void **state)
 
     owned(said) struct said said = expect_code(
         folder, EXIT_DONE,
-        ALLOCATE "--out @/out --forecast --follow 1h --window night --again -o json");
+        ALLOCATE "--out @/out --forecast --follow 1h --window night --again -o json" NOW);
     owned(text) struct text *file = said_file(folder, "out/night.yaml");
     owned(json) json_t *root = json_parse(said.out->chars, said.out->length, "stdout", NULL);
 
     assert_int_equal(json_integer_value(json_at(root, "forecast/again_s")), 4 * 3600);
     assert_non_null(strstr(file->chars, "for the rest of the window in force, by plans that were "
                                         "made when it had been for 4h"));
+}
+
+#define FOLLOW ALLOCATE "--out @/out --forecast --follow 8h --window day"
+#define AGAIN ALLOCATE "--out @/out --forecast --follow 1h --window night --again"
+
+/* The demand ends at midnight, in steps of ten minutes.  A plan of the next hours needs the last
+   ones, of the day on which it is made. */
+static void a_plan_of_hours_needs_the_demand_until_now(void **state)
+{
+    static const struct mistake mistakes[] = {
+        { FOLLOW " --now 2026-11-16T00:20:01Z", EXIT_ERROR,
+          "the demand of queue chat is known until 2026-11-16T00:00:00Z only (now: "
+          "2026-11-16T00:20:01Z)" },
+        { FOLLOW " --now 2026-11-17T16:00:00Z", EXIT_ERROR, "give newer demand" },
+        { FOLLOW " --now 2026-11-15T23:39:59Z", EXIT_ERROR,
+          "the demand of queue chat ends at 2026-11-16T00:00:00Z, which is after now" },
+        { AGAIN " --now 2026-11-17T00:00:00Z", EXIT_ERROR, "is known until 2026-11-16T00:00:00Z" },
+    };
+    owned(test_folder) char *folder = weeks_folder(1);
+
+    (void)state;
+    expect_mistakes(folder, mistakes, COUNT_OF(mistakes));
+
+    owned(said) struct said late = expect_code(folder, EXIT_DONE,
+                                               FOLLOW " --now 2026-11-16T00:20:00Z");
+    owned(said) struct said early = expect_code(folder, EXIT_DONE,
+                                                FOLLOW " --now 2026-11-15T23:40:00Z");
+    assert_string_equal(late.err->chars, early.err->chars);
+}
+
+/* Writes demand in which queue chat has no rows in the last hours, except so many last ones, while
+   another queue goes on. */
+static void write_hole(const char *folder, const char *name, int hours, int rows)
+{
+    owned(text) struct text *csv = text_new(1 << 20);
+    int64_t first = civil_day(2026, 11, 2) * DAY_MS;
+    int end = 14 * 144;
+
+    text_add(csv, "t,queue,count\n");
+    for (int step = 0; step < end; step++) {
+        char time[WALL_TEXT_SIZE];
+
+        wall_format((struct wall_time){ first + step * (10 * (int64_t)MINUTE_MS) }, time);
+        text_add(csv, "%s,other,300\n", time);
+        if (step < end - hours * 6 || step >= end - rows)
+            text_add(csv, "%s,chat,300\n", time);
+    }
+    mem_free(test_folder_write(folder, name, csv->chars));
+}
+
+/* The end of the file is not the end of each queue, and a stray row does not tell of hours. */
+static void each_queue_must_be_known_until_now(void **state)
+{
+    static const struct {
+        int hours;
+        int rows;
+        int code;
+    } rows[] = {
+        { 1, 0, EXIT_ERROR },  { 10, 0, EXIT_ERROR }, { 10, 1, EXIT_ERROR },
+        { 10, 2, EXIT_ERROR }, { 10, 3, EXIT_DONE },  { 0, 0, EXIT_DONE },
+    };
+    owned(test_folder) char *folder = weeks_folder(1);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        write_hole(folder, "weeks.csv", rows[i].hours, rows[i].rows);
+        owned(said) struct said said = expect_code(folder, rows[i].code, FOLLOW NOW);
+        if (rows[i].code == EXIT_ERROR)
+            assert_non_null(strstr(said.err->chars, "queue chat is known until 2026-11-15T"));
+        if (rows[i].code == EXIT_ERROR)
+            assert_non_null(strstr(said.err->chars, "or --missing zero if a step without a row"));
+
+        /* where a step without a row means that nothing arrived, all steps are known */
+        owned(said) struct said zero = expect_code(folder, EXIT_DONE, FOLLOW NOW " --missing zero");
+        assert_null(strstr(zero.err->chars, "is known until"));
+    }
+}
+
+/* A night of which the demand has the beginning is over when the plan is made. */
+static void the_window_that_is_planned_again_is_in_force_now(void **state)
+{
+    owned(test_folder) char *folder = weeks_folder(1);
+    owned(text) struct text *csv = said_file(folder, "weeks.csv");
+    char *end = strstr(csv->chars, "2026-11-15T08:00:00Z");
+
+    (void)state;
+    assert_non_null(end);
+    *end = '\0';
+    mem_free(test_folder_write(folder, "weeks.csv", csv->chars));
+    owned(said) struct said over = expect_code(folder, EXIT_ERROR,
+                                               AGAIN " --now 2026-11-15T08:00:00Z");
+    assert_non_null(strstr(over.err->chars, "not in force"));
+    *strstr(csv->chars, "2026-11-15T07:50:00Z") = '\0';
+    mem_free(test_folder_write(folder, "weeks.csv", csv->chars));
+    owned(said) struct said just = expect_code(folder, EXIT_ERROR,
+                                               AGAIN " --now 2026-11-15T08:00:00Z");
+    assert_non_null(strstr(just.err->chars, "window night was in force when the demand ended"));
+    owned(said) struct said now = expect_code(folder, EXIT_DONE,
+                                              AGAIN " --now 2026-11-15T07:59:00Z");
+    assert_non_null(strstr(now.out->chars, "wrote"));
+}
+
+/* A plan of days is made, but people hear of it: the zone of the times may be wrong. */
+static void demand_that_ends_after_now_is_told(void **state)
+{
+    owned(test_folder) char *folder = weeks_folder(1);
+
+    (void)state;
+
+    owned(said) struct said plan = expect_code(
+        folder, EXIT_DONE, ALLOCATE "--out @/out --forecast --now 2026-11-15T16:00:00Z");
+    owned(said) struct said view = expect_code(
+        folder, EXIT_DONE,
+        "forecast --demand @/weeks.csv --config @/sluice.yaml --now 2026-11-15T16:00:00Z");
+    owned(said) struct said fresh = expect_code(folder, EXIT_DONE,
+                                                ALLOCATE "--out @/out --forecast" NOW);
+
+    assert_non_null(strstr(plan.err->chars, "note: the demand of queue chat ends at "
+                                            "2026-11-16T00:00:00Z, which is after now "
+                                            "(2026-11-15T16:00:00Z): check the time zone"));
+    assert_non_null(strstr(view.err->chars, "which is after now"));
+    assert_null(strstr(fresh.err->chars, "after now"));
 }
 
 /* The last day overran its bound, so the forecast is stale: it may grow production, not shrink it.
@@ -190,6 +312,10 @@ int main(void)
         cmocka_unit_test(an_attainment_is_for_all_windows_together),
         cmocka_unit_test(one_window_is_planned_shortly_before_it),
         cmocka_unit_test(the_rest_of_a_window_is_planned_while_it_is_in_force),
+        cmocka_unit_test(a_plan_of_hours_needs_the_demand_until_now),
+        cmocka_unit_test(each_queue_must_be_known_until_now),
+        cmocka_unit_test(the_window_that_is_planned_again_is_in_force_now),
+        cmocka_unit_test(demand_that_ends_after_now_is_told),
         cmocka_unit_test(a_stale_forecast_never_shrinks_production),
         cmocka_unit_test(demand_that_ended_long_ago_never_shrinks_production),
         cmocka_unit_test(an_event_is_named_as_not_planned_for),

@@ -76,7 +76,7 @@ static const struct route routes[] = {
     { HTTP_POST, "/v1/hold",          post_hold,     ACCESS_OPERATOR, 0, RATE_ACT },
     { HTTP_POST, "/v1/hosts/release", post_release,  ACCESS_OPERATOR, 0, RATE_ACT },
     { HTTP_GET,  "/v1/reload",        get_reload,    ACCESS_VIEWER, 0, RATE_READ },
-    { HTTP_POST, "/v1/reload",        post_reload,   ACCESS_ADMIN, 0, RATE_ACT },
+    { HTTP_POST, "/v1/reload",        post_reload,   ACCESS_ADMIN, IS_KEPT, RATE_ACT },
     { HTTP_GET,  "/v1/webhooks",      get_webhooks,  ACCESS_VIEWER, 0, RATE_FREE },
     { HTTP_POST, "/v1/webhooks/test", post_webhook_test, ACCESS_OPERATOR, IS_SENT, RATE_ACT },
     { HTTP_GET,  "/",                 NULL,          ACCESS_NONE, IS_PAGE, RATE_FREE },

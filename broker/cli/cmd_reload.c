@@ -43,21 +43,27 @@ static void print_changes(const json_t *answer, struct text *out)
         text_add(out, "No setting of %s has changed.\n", json_text_or(answer, "config", "-"));
 }
 
-static void print_check(const json_t *answer, struct text *out)
-{
-    print_changes(answer, out);
-    text_add(out, "The service would take it.  Nothing was changed.\n");
-}
-
-static void print_done(const json_t *answer, struct text *out)
+static void print_unplanned(const json_t *answer, const char *before, struct text *out)
 {
     const json_t *row;
     size_t i;
 
+    json_array_foreach(json_object_get(answer, "unplanned"), i, row)
+        text_add(out, "%s%s\n", before, json_text_or(row, "text", "-"));
+}
+
+static void print_check(const json_t *answer, struct text *out)
+{
+    print_changes(answer, out);
+    text_add(out, "The service would take it.  Nothing was changed.\n");
+    print_unplanned(answer, "Warning, as soon as it is in force: ", out);
+}
+
+static void print_done(const json_t *answer, struct text *out)
+{
     print_changes(answer, out);
     text_add(out, "%s is in force.\n", json_text_or(answer, "config", "-"));
-    json_array_foreach(json_object_get(answer, "unplanned"), i, row)
-        text_add(out, "Warning: %s\n", json_text_or(row, "text", "-"));
+    print_unplanned(answer, "Warning: ", out);
 }
 
 /* The service begins again with the configuration, so it cannot be asked for a moment.  NULL: it

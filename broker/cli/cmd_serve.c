@@ -279,7 +279,8 @@ static json_t *ask_reload(void *context, const char *by, bool is_dry_run, struct
     struct stack *stack = context;
     owned(config) struct config *next = config_read(stack->config->path, err);
     owned(doors) struct doors *doors = NULL;
-    json_t *changes;
+    owned(json) json_t *answer = json_make("{ss}", "kind", "reload");
+    json_t *unplanned;
     bool may = may_become(stack, next, &doors, err);
 
     supervisor_ask_patience(stack->supervisor, 0);
@@ -288,13 +289,18 @@ static json_t *ask_reload(void *context, const char *by, bool is_dry_run, struct
             service_note_reload(stack->service, &(struct reload_note){ by, NULL, err });
         return NULL;
     }
-    changes = config_changes(stack->config, next);
-    if (!is_dry_run) {
+    json_object_set_new(answer, "changes", config_changes(stack->config, next));
+    if (is_dry_run) {
+        unplanned = service_unplanned_with(stack->service, next, err);
+        if (!unplanned)
+            return NULL;
+        json_object_set_new(answer, "unplanned", unplanned);
+    } else {
         reload_clear(&stack->reload);
         stack->reload = (struct reload){ steal(&next), mem_copy_chars(by) };
         service_after(stack->service, on_kept, stack);
     }
-    return json_make("{ss so}", "kind", "reload", "changes", changes);
+    return steal(&answer);
 }
 
 static void stop(void *context)

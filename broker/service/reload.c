@@ -130,6 +130,61 @@ int service_may_become(const struct service *service, const struct config *next,
     return 0;
 }
 
+static json_t *describe_unplanned(const struct schedules_fit *fit)
+{
+    const struct window_set *windows = fit->config->windows;
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < windows->count; i++) {
+        const struct window *window = &windows->items[i];
+        const char *why = map_get(fit->unfit, window->name);
+        bool is_lacking = !window->event && map_count(fit->book) > 0;
+        owned(chars) char *text = NULL;
+
+        if (map_get(fit->book, window->name) || window_is_over(window, fit->now) ||
+            (!why && !is_lacking))
+            continue;
+        text = why ? text_format("the schedule of %s does not fit the configuration, so it is not "
+                                 "in force: %s",
+                                 window->name, why)
+                   : text_format("window %s has no schedule, and other windows have one",
+                                 window->name);
+        json_array_append_new(rows, json_make("{ss ss}", "window", window->name, "text", text));
+    }
+    return rows;
+}
+
+json_t *service_unplanned(const struct service *service)
+{
+    return describe_unplanned(&(struct schedules_fit){
+        service->config, service->book, service->unfit, loop_wall(service->world->loop) });
+}
+
+/* A start sets a record aside that it cannot read: its window has none then. */
+static int fit_record(void *context, const char *id, uint64_t rev, const json_t *value,
+                      struct error *err)
+{
+    const char *text = json_text_or(value, "text", NULL);
+
+    (void)rev;
+    (void)err;
+    if (text)
+        schedules_fit(context, id, text);
+    return 0;
+}
+
+json_t *service_unplanned_with(const struct service *service, const struct config *next,
+                               struct error *err)
+{
+    owned(map) struct map *book = targets_book_new();
+    owned(map) struct map *unfit = map_new(mem_free);
+    struct schedules_fit fit = { next, book, unfit, loop_wall(service->world->loop) };
+
+    if (journal_each(service->world->journal, "schedule", fit_record, &fit, err) < 0)
+        return NULL;
+    return describe_unplanned(&fit);
+}
+
 /* The first changes; an event is no place for a whole file. */
 static json_t *first_of(const json_t *changes)
 {

@@ -12,12 +12,10 @@
 
 #include <string.h>
 
-static struct schedule *decode_one(const struct service *service, const char *window,
-                                   const char *text, bool is_in_force, struct error *err)
+static struct schedule *decode_one(const struct config *config, const char *window,
+                                   const char *text, const struct schedule_use *use,
+                                   struct error *err)
 {
-    const struct config *config = service->config;
-    const struct schedule_use use = { is_in_force ? NULL : window,
-                                      loop_wall(service->world->loop) };
     owned(schedule) struct schedule *schedule = NULL;
     owned(chars) char *source = text_format("%s.yaml", window);
 
@@ -29,7 +27,7 @@ static struct schedule *decode_one(const struct service *service, const char *wi
     schedule = schedule_parse(text, strlen(text), source, err);
     if (!schedule)
         return NULL;
-    return schedule_check(config, schedule, source, &use, err) < 0 ? NULL : steal(&schedule);
+    return schedule_check(config, schedule, source, use, err) < 0 ? NULL : steal(&schedule);
 }
 
 struct map *schedules_decode(const struct service *service, const json_t *schedules,
@@ -58,7 +56,7 @@ struct map *schedules_decode(const struct service *service, const json_t *schedu
             error_set(err, ERROR_INVALID, "schedules/%s: expected the text of a file", window);
             return NULL;
         }
-        schedule = decode_one(service, window, text, false, err);
+        schedule = decode_one(config, window, text, &(struct schedule_use){ window, now }, err);
         if (!schedule)
             return NULL;
         map_set(book, window, schedule);
@@ -83,14 +81,24 @@ static char *print_of(const char *text)
     return mem_copy_chars(hash);
 }
 
+void schedules_fit(const struct schedules_fit *fit, const char *window, const char *text)
+{
+    const struct schedule_use in_force = { NULL, fit->now };
+    struct error why;
+    struct schedule *schedule = decode_one(fit->config, window, text, &in_force, &why);
+
+    if (schedule)
+        map_set(fit->book, window, schedule);
+    else
+        map_set(fit->unfit, window, mem_copy_chars(why.text));
+}
+
 static int load_one(void *context, const char *id, uint64_t rev, const json_t *value,
                     struct error *err)
 {
     struct service *service = context;
-    const char *text;
-    struct schedule *schedule;
+    const char *text, *why;
     uint64_t *stored;
-    struct error why;
 
     if (json_need_text(value, "text", &text, err) < 0)
         return -1;
@@ -98,16 +106,12 @@ static int load_one(void *context, const char *id, uint64_t rev, const json_t *v
     *stored = rev;
     map_set(service->schedule_revs, id, stored);
     map_set(service->schedule_prints, id, print_of(text));
-
-    /* The configuration may have changed since: such a schedule is not in force, and a
-       condition says so. */
-    schedule = decode_one(service, id, text, true, &why);
-    if (schedule) {
-        map_set(service->book, id, schedule);
-        return 0;
-    }
-    map_set(service->unfit, id, mem_copy_chars(why.text));
-    log_warn("schedule_ignored", FIELD_TEXT("window", id), FIELD_TEXT("text", why.text));
+    schedules_fit(&(struct schedules_fit){ service->config, service->book, service->unfit,
+                                           loop_wall(service->world->loop) },
+                  id, text);
+    why = map_get(service->unfit, id);
+    if (why)
+        log_warn("schedule_ignored", FIELD_TEXT("window", id), FIELD_TEXT("text", why));
     return 0;
 }
 

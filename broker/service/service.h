@@ -54,7 +54,8 @@ typedef json_t *(*service_reload_fn)(void *context, const char *by, bool is_dry_
 void service_on_reload(struct service *service, service_reload_fn fn, void *context);
 
 /* request: {is_dry_run}.  Returns {config, is_dry_run, changes: [{key, change, before, after,
-   line}], start}. It takes effect a moment later: service_reloaded() then has another `start`. */
+   line}], start}; a dry run also service_unplanned_with().  It takes effect a moment later:
+   service_reloaded() then has another `start`. */
 json_t *service_reload(struct service *service, const json_t *request, const char *by,
                        struct error *err) __attribute__((warn_unused_result));
 
@@ -67,6 +68,11 @@ json_t *service_reloaded(const struct service *service)
    not fit the configuration, or because they have none and others have one. */
 json_t *service_unplanned(const struct service *service)
     __attribute__((returns_nonnull, warn_unused_result));
+
+/* The same if the configuration `next` were in force, by what the journal has; from within
+   service_after(), or it may wait for the disk. */
+json_t *service_unplanned_with(const struct service *service, const struct config *next,
+                               struct error *err) __attribute__((warn_unused_result));
 
 /* What the status and the conditions say of that which the service does not know: where it is
    asked, and what was found at what its configuration names.  Any member may be NULL. */

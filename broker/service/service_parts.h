@@ -216,6 +216,16 @@ int schedules_load(struct service *service, struct error *err) __attribute__((wa
 struct map *schedules_decode(const struct service *service, const json_t *schedules,
                              struct error *err) __attribute__((warn_unused_result));
 
+/* Stored schedules, by whether they fit a configuration: it may have changed since they were
+   applied.  One that does not is not in force, and a condition says so. */
+struct schedules_fit {
+    const struct config *config;
+    struct map *book;  /* window -> struct schedule */
+    struct map *unfit; /* window -> why it does not, chars */
+    struct wall_time now;
+};
+void schedules_fit(const struct schedules_fit *fit, const char *window, const char *text);
+
 /* bills.c: *ret_file is the one that comes with a full set of schedules, or NULL.  The caller
    frees it; ERROR_INVALID when it is wrong. */
 int forecast_decode(const struct service *service, const json_t *schedules,

@@ -326,31 +326,6 @@ static void add_outdated(const struct service *service, struct health *health)
                            wall_format(first->until, until)));
 }
 
-json_t *service_unplanned(const struct service *service)
-{
-    const struct window_set *windows = service->config->windows;
-    struct wall_time now = loop_wall(service->world->loop);
-    json_t *rows = json_array();
-
-    for (size_t i = 0; i < windows->count; i++) {
-        const struct window *window = &windows->items[i];
-        const char *why = map_get(service->unfit, window->name);
-        bool is_lacking = !window->event && map_count(service->book) > 0;
-        owned(chars) char *text = NULL;
-
-        if (map_get(service->book, window->name) || window_is_over(window, now) ||
-            (!why && !is_lacking))
-            continue;
-        text = why ? text_format("the schedule of %s does not fit the configuration, so it is not "
-                                 "in force: %s",
-                                 window->name, why)
-                   : text_format("window %s has no schedule, and other windows have one",
-                                 window->name);
-        json_array_append_new(rows, json_make("{ss ss}", "window", window->name, "text", text));
-    }
-    return rows;
-}
-
 static void add_unplanned(const struct service *service, struct health *health)
 {
     owned(json) json_t *rows = service_unplanned(service);

@@ -412,7 +412,21 @@ static void nodes_that_were_never_seen_are_not_missing(void **state)
     expect_severity(rehearsal, "ok");
 }
 
-/* The service starts again with its configuration in other words. */
+/* What `sluice reload --check` says of that configuration. */
+static json_t *unplanned_with(struct rehearsal *rehearsal, const char *folder, const char *text)
+{
+    owned(chars) char *path = test_folder_write(folder, "next.yaml", text);
+    struct error err = { 0 };
+    owned(config) struct config *next = config_read(path, &err);
+    json_t *rows = next ? service_unplanned_with(rehearsal->service, next, &err) : NULL;
+
+    if (!rows)
+        fail_msg("%s", err.text);
+    return rows;
+}
+
+/* The service starts again with its configuration in other words.  What is foreseen of that comes
+   true. */
 static void start_with(struct rehearsal *rehearsal, const char *folder, const char *from,
                        const char *to)
 {
@@ -421,8 +435,13 @@ static void start_with(struct rehearsal *rehearsal, const char *folder, const ch
     assert_non_null(at);
     owned(chars) char *text = text_format("%.*s%s%s", (int)(at - small_config), small_config, to,
                                           at + strlen(from));
+    owned(json) json_t *foreseen = unplanned_with(rehearsal, folder, text);
 
     start_again_with(rehearsal, folder, text);
+
+    owned(json) json_t *unplanned = service_unplanned(rehearsal->service);
+
+    assert_true(json_equal(foreseen, unplanned));
 }
 
 /* For each window: by 08:30 no node comes for the day, and nothing is short, as nothing is

@@ -591,14 +591,33 @@ static void a_reload_names_windows_without_a_schedule(void **state)
 
     (void)state;
     change_config("  night: {", "  late: {", &keep);
+    expect(0, "reload --check",
+           "Nothing was changed.\nWarning, as soon as it is in force: window "
+           "late has no schedule, and other windows have one\n");
+
+    owned(json) json_t *check = ask(0, "reload --check");
+    const json_t *foreseen = json_array_get(json_object_get(check, "unplanned"), 0);
+
+    assert_string_equal(json_text_or(foreseen, "window", ""), "late");
+
+    owned(said) struct said before = expect_code(folder, 0, "status -c @/sluice.yaml");
+
+    assert_null(strstr(before.out->chars, "window late"));
     expect(0, "reload", "Warning: window late has no schedule, and other windows have one\n");
 
     owned(json) json_t *answer = ask(0, "reload");
     const json_t *row = json_array_get(json_object_get(answer, "unplanned"), 0);
 
     assert_string_equal(json_text_or(row, "window", ""), "late");
+    assert_true(
+        json_equal(json_object_get(check, "unplanned"), json_object_get(answer, "unplanned")));
     expect(2, "status --check", "window late has no schedule");
     restore_config(&keep);
+
+    owned(json) json_t *back = ask(0, "reload --check"); /* all windows have one again */
+
+    assert_true(json_is_array(json_object_get(back, "unplanned")));
+    assert_int_equal(json_array_size(json_object_get(back, "unplanned")), 0);
     expect(0, "reload", "is in force.\n");
 }
 

@@ -37,26 +37,18 @@ char *person_behind(const char *name)
     return person;
 }
 
-/* Whether both are of persons who are known. */
-static bool compare(const char *name, const char *other, bool *ret_are_same)
+bool persons_differ(const char *name, const char *other)
 {
     owned(chars) char *left = person_behind(name);
     owned(chars) char *right = person_behind(other);
 
-    *ret_are_same = text_equal(left, right);
-    return left[0] != '\0' && right[0] != '\0';
+    return left[0] != '\0' && right[0] != '\0' && !text_equal(left, right);
 }
 
-bool persons_differ(const char *name, const char *other)
+bool persons_agree(const char *name, const char *other)
 {
-    bool are_same;
+    owned(chars) char *left = person_behind(name);
+    owned(chars) char *right = person_behind(other);
 
-    return compare(name, other, &are_same) && !are_same;
-}
-
-bool persons_are_same(const char *name, const char *other)
-{
-    bool are_same;
-
-    return compare(name, other, &are_same) && are_same;
+    return text_equal(name, other) || (left[0] != '\0' && text_equal(left, right));
 }

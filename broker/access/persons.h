@@ -12,6 +12,8 @@
    user without a name.  The caller frees it with mem_free(). */
 char *person_behind(const char *name) __attribute__((returns_nonnull, warn_unused_result));
 
-/* Whether the names are of two persons, both known; of one person, who is known. */
+/* Whether the names are of two persons, both known. */
 bool persons_differ(const char *name, const char *other);
-bool persons_are_same(const char *name, const char *other);
+
+/* Whether the names are one, or of one person who is known. */
+bool persons_agree(const char *name, const char *other);

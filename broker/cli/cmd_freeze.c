@@ -27,6 +27,21 @@ const struct command_option unfreeze_options[] = {
     { 0 },
 };
 
+/* The freeze of another person, which holds longer. */
+static void add_kept(struct text *out, const json_t *answer)
+{
+    const char *cluster = json_text_or(answer, "cluster", "");
+    const char *node = json_text_or(answer, "node", "");
+
+    text_add(out, ": frozen until %s by %s: %s\n", json_text_or(answer, "until", "-"),
+             json_text_or(answer, "by", "-"), json_text_or(answer, "reason", "-"));
+    text_add(out,
+             "That is longer than you asked for, so nothing has changed. `sluice unfreeze%s%s%s%s` "
+             "ends it.\n",
+             cluster[0] != '\0' ? " --cluster " : "", cluster, node[0] != '\0' ? " --node " : "",
+             node);
+}
+
 static void print_freeze(const struct command_call *call, const json_t *answer, bool is_frozen)
 {
     const char *cluster = json_text_or(answer, "cluster", "");
@@ -36,7 +51,9 @@ static void print_freeze(const struct command_call *call, const json_t *answer, 
     text_add(out, "%s", cluster[0] != '\0' ? cluster : "all clusters");
     if (node[0] != '\0')
         text_add(out, ", node %s", node);
-    if (is_frozen)
+    if (json_bool_or(answer, "is_kept", false))
+        add_kept(out, answer);
+    else if (is_frozen)
         text_add(out, ": frozen until %s\n", json_text_or(answer, "until", "-"));
     else
         text_add(out, ": the freeze is over\n");

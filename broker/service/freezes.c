@@ -6,6 +6,7 @@
  */
 #include "base/input/json.h"
 #include "base/text.h"
+#include "broker/access/persons.h"
 #include "broker/service/service_parts.h"
 
 #include <string.h>
@@ -364,6 +365,30 @@ static struct freeze freeze_of(const char *cluster, const char *node, const char
     };
 }
 
+/* A freeze of another person that holds as long: it protects work that the next one does not know.
+   NULL: there is none. */
+static const struct freeze *find_longer(struct service *service, const struct freeze *next)
+{
+    const struct freeze *known = find_freeze(service, next->cluster, next->node);
+
+    return known && known->until.ms >= next->until.ms && !persons_agree(known->by, next->by) ? known
+                                                                                             : NULL;
+}
+
+/* Takes what `next` owns. */
+static json_t *keep_or_set(struct service *service, struct freeze next, struct error *err)
+{
+    const struct freeze *longer = find_longer(service, &next);
+    json_t *answer;
+
+    if (!longer)
+        return set_freeze(service, next, err);
+    freeze_clear(&next);
+    answer = freeze_encode(longer);
+    json_object_set_new(answer, "is_kept", json_true());
+    return answer;
+}
+
 json_t *service_freeze(struct service *service, const json_t *request, const char *by,
                        struct error *err)
 {
@@ -379,7 +404,7 @@ json_t *service_freeze(struct service *service, const json_t *request, const cha
         if (!cluster)
             return NULL;
     }
-    return set_freeze(service, freeze_of(cluster, node, reason, by, until), err);
+    return keep_or_set(service, freeze_of(cluster, node, reason, by, until), err);
 }
 
 /* A frozen node; without its cluster the first one of this name. */

@@ -245,7 +245,9 @@ json_t *service_resume(struct service *service, const json_t *request, const cha
                        struct error *err) __attribute__((warn_unused_result));
 
 /* request: {cluster ("" for all), until (RFC 3339) or for_s (from now), reason}, and `node` for one
-   node, whose cluster may be left out if only one has it; unfreeze: {cluster, node}. */
+   node, whose cluster may be left out if only one has it; unfreeze: {cluster, node}.  Both answer
+   the freeze.  If another person's holds longer, nothing changes: the answer to freeze is that one,
+   with is_kept. */
 json_t *service_freeze(struct service *service, const json_t *request, const char *by,
                        struct error *err) __attribute__((warn_unused_result));
 json_t *service_unfreeze(struct service *service, const json_t *request, const char *by,

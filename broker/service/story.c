@@ -48,11 +48,8 @@ static bool is_by(const json_t *event, const char *wanted)
     static const char *const actors[] = { "by", "ended_by", "asked_by", "approved_by" };
     bool is_found = !wanted;
 
-    for (size_t i = 0; i < COUNT_OF(actors) && !is_found; i++) {
-        const char *actor = json_text_or(event, actors[i], "");
-
-        is_found = text_equal(actor, wanted) || persons_are_same(actor, wanted);
-    }
+    for (size_t i = 0; i < COUNT_OF(actors) && !is_found; i++)
+        is_found = persons_agree(json_text_or(event, actors[i], ""), wanted);
     return is_found;
 }
 

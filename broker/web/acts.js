@@ -50,7 +50,9 @@ function openDialog(title, build) {
     say(wrong, "");
     go.disabled = true;
     try {
-      await submit();
+      const text = await submit();
+
+      if (text) say(told, text);
     } catch (error) {
       say(wrong, error instanceof Refusal ? error.message
         : "No answer came: it is not known whether it was done. Look at Events before you repeat it.");
@@ -80,7 +82,10 @@ export function openFreeze(cluster) {
     const reason = reasonField(wishes);
     nameField(confirm, cluster || "all");
     return async () => {
-      await send("/v1/freeze", { cluster, for_s: Number(span_s.value), reason: reason.value });
+      const freeze = await send("/v1/freeze", { cluster, for_s: Number(span_s.value), reason: reason.value });
+
+      if (freeze.is_kept) /* another person's, which holds longer */
+        return `Frozen until ${when(freeze.until)} by ${freeze.by}: ${freeze.reason}. That is longer than you asked for, so nothing has changed.`;
       close();
       onDone();
     };

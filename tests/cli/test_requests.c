@@ -4,6 +4,7 @@
  * What the service refuses to be asked for: each wrong request by its kind (a wrong shape is
  * ERROR_CORRUPT, the readers' word) and a word of its sentence, and that nothing of it stays.
  */
+#include "broker/service/service_parts.h"
 #include "tests/cli/small_world.h"
 
 #include <string.h>
@@ -138,6 +139,81 @@ static void a_freeze_is_kept_across_a_restart_and_can_be_lifted(void **state)
     expect_rest(rehearsal, 10);
 }
 
+enum { HOUR_S = 3600 };
+
+/* Freezes of one subject, in turn: who asks, for how long, and which freeze holds then. */
+static const struct wanted_freeze {
+    const char *by;
+    int64_t for_s;
+    const char *holds_by;
+    int64_t holds_s;
+    bool is_kept;
+} wanted_freezes[] = {
+    { "ada", 48 * HOUR_S, "ada", 48 * HOUR_S, false },
+    { "ben", HOUR_S, "ada", 48 * HOUR_S, true },
+    { "root (login ben)", HOUR_S, "ada", 48 * HOUR_S, true },
+    { "root", HOUR_S, "ada", 48 * HOUR_S, true },
+    { "root (login ada)", 24 * HOUR_S, "root (login ada)", 24 * HOUR_S, false },
+    { "ben", 72 * HOUR_S, "ben", 72 * HOUR_S, false },
+};
+
+/* request: its subject. */
+static void freeze_as(struct rehearsal *rehearsal, json_t *request,
+                      const struct wanted_freeze *wanted)
+{
+    const struct service *service = rehearsal->service;
+    int64_t end_ms = loop_wall(rehearsal->loop).ms + wanted->holds_s * SECOND_MS;
+    int64_t commits = rehearsal->commits;
+    struct wall_time until = { 0 };
+    struct error err = { 0 };
+    owned(json) json_t *answer = NULL;
+
+    json_object_set_new(request, "reason", json_text(wanted->by));
+    json_object_set_new(request, "for_s", json_integer(wanted->for_s));
+    answer = service_freeze(rehearsal->service, request, wanted->by, &err);
+    if (!answer)
+        fail_msg("%s", err.text);
+    assert_int_equal(wall_parse(json_text_or(answer, "until", ""), false, &until, &err), 0);
+    assert_int_equal(until.ms, wall_whole_second(end_ms).ms);
+    assert_string_equal(json_text_or(answer, "by", ""), wanted->holds_by);
+    assert_string_equal(json_text_or(answer, "reason", ""), wanted->holds_by);
+    assert_int_equal(json_bool_or(answer, "is_kept", false), wanted->is_kept);
+    assert_int_equal(rehearsal->commits == commits, wanted->is_kept);
+    assert_int_equal(service->guard.freezes.count, 1);
+    assert_int_equal(service->guard.freezes.items[0].until.ms, until.ms);
+}
+
+/* Else moves would begin in the middle of another person's work. */
+static void nobody_shortens_the_freeze_of_another_unasked(void **state)
+{
+    static const struct wanted_freeze last = { "ada", HOUR_S, "ada", HOUR_S, false };
+
+    (void)state;
+    for (int of_node = 0; of_node < 2; of_node++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 44, "");
+        const struct service *service = rehearsal->service;
+        const struct config_cluster *research = config_cluster(service->config, "research-a");
+        owned(json) json_t *request = json_make("{ss}", "cluster", "research-a");
+        owned(json) json_t *ended = NULL;
+        const char *name = NULL;
+        struct error err = { 0 };
+        size_t at = 0;
+        void *value;
+
+        rehearsal_run(rehearsal, 2 * MINUTE_MS);
+        assert_true(map_next(fleet_snapshot(service->fleet, research)->nodes, &at, &name, &value));
+        if (of_node)
+            json_object_set_new(request, "node", json_text(name));
+        for (size_t i = 0; i < COUNT_OF(wanted_freezes); i++)
+            freeze_as(rehearsal, request, &wanted_freezes[i]);
+        ended = service_unfreeze(rehearsal->service, request, "ada", &err);
+        assert_non_null(ended);
+        rehearsal_run(rehearsal, MINUTE_MS);
+        freeze_as(rehearsal, request, &last);
+    }
+}
+
 static void a_dry_reclaim_changes_nothing(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -167,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wrong_request_is_refused),
         cmocka_unit_test(a_freeze_is_kept_across_a_restart_and_can_be_lifted),
+        cmocka_unit_test(nobody_shortens_the_freeze_of_another_unasked),
         cmocka_unit_test(a_dry_reclaim_changes_nothing),
     };
 

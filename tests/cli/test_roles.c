@@ -217,6 +217,35 @@ static void who_acts_sees_what_was_done(void **state)
     scene_end(&scene);
 }
 
+/* The command says whose freeze holds, until when, why, and what ends it. */
+static void a_longer_freeze_of_another_person_is_told(void **state)
+{
+    static const struct user ada = { 61101, OPERATORS, 0 };
+    static const char body[] = "{\"cluster\":\"prod-a\",\"until\":\"2999-01-04T00:00:00Z\","
+                               "\"reason\":\"fibre work\"}";
+    static const char want[] =
+        "prod-a: frozen until 2999-01-04 00:00 UTC by uid 61101: fibre work\n"
+        "That is longer than you asked for, so nothing has changed. "
+        "`sluice unfreeze --cluster prod-a` ends it.\n";
+    struct scene scene;
+    owned(chars) char *frozen = NULL;
+    owned(chars) char *line = NULL;
+    owned(chars) char *said = NULL;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    scene_begin(&scene, access_settings);
+    frozen = ask_as(&scene, &ada, "POST", "/v1/freeze", body);
+    assert_int_equal(status_of(frozen), 200);
+    line = text_format(SLUICE_BUILD "/sluice freeze -c '%s/sluice.yaml' --cluster prod-a --for 1h "
+                                    "--reason 'a look' 2>&1",
+                       scene.folder);
+    said = run_beside(&scene, line);
+    assert_string_equal(said, want);
+    scene_end(&scene);
+}
+
 /* sudo changes the user, not the login. */
 static void root_is_named_with_its_login(void **state)
 {
@@ -287,6 +316,7 @@ int main(void)
         cmocka_unit_test(the_highest_role_counts),
         cmocka_unit_test(who_acts_sees_what_was_done),
         cmocka_unit_test(a_person_who_asks_too_often_is_told_to_wait),
+        cmocka_unit_test(a_longer_freeze_of_another_person_is_told),
         cmocka_unit_test(root_is_named_with_its_login),
         cmocka_unit_test(what_gives_no_clear_right_is_refused),
         cmocka_unit_test(an_unknown_group_is_told),

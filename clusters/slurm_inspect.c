@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MANY_JOBS = 1500 }; /* that run, on nodes with many CPUs, are half of the longest list */
+
 struct slurm_inspection {
     struct slurm_client *client;
     struct cluster_inspector inspector;
@@ -182,21 +184,49 @@ static void on_config(void *context, const struct slurm_answer *answer, const st
     end(inspection);
 }
 
+static void ask_config(struct slurm_inspection *inspection)
+{
+    const struct slurm_blanks none = { 0 };
+
+    if (slurm_client_command(inspection->client, SLURM_READ_CONFIG))
+        slurm_ask(inspection->client, SLURM_READ_CONFIG, &none, on_config, inspection);
+    else
+        end(inspection);
+}
+
+static void on_jobs(void *context, const struct slurm_answer *answer, const struct error *err)
+{
+    struct slurm_inspection *inspection = context;
+    size_t count = answer ? json_array_size(json_object_get(answer->body, "jobs")) : 0;
+    owned(chars) char *many = text_format(
+        "Slurm's list has %zu jobs: if it gets longer than 64 MiB, sluice does not read it, and no "
+        "node moves",
+        count);
+
+    if (err)
+        say_remedy(inspection, FINDING_WRONG, slurm_actions[SLURM_LIST_JOBS].name, err->text,
+                   "see \"Many jobs\" in docs/slurm.md");
+    else if (count > MANY_JOBS)
+        say_remedy(inspection, FINDING_DOUBTFUL, slurm_actions[SLURM_LIST_JOBS].name, many,
+                   "see \"Many jobs\" in docs/slurm.md");
+    ask_config(inspection);
+}
+
 /* slurmrestd describes itself whether or not the token is right and slurmctld runs. */
-static void on_listed(void *context, const struct slurm_answer *answer, const struct error *err)
+static void on_nodes(void *context, const struct slurm_answer *answer, const struct error *err)
 {
     struct slurm_inspection *inspection = context;
     const struct slurm_blanks none = { 0 };
 
     (void)answer;
-    if (err)
-        say_remedy(inspection, FINDING_WRONG, slurm_actions[SLURM_LIST_NODES].name, err->text,
-                   "see that slurmctld runs; correct `token` and `rest_user`, or the user of "
-                   "`ssh_user`");
-    if (slurm_client_command(inspection->client, SLURM_READ_CONFIG))
-        slurm_ask(inspection->client, SLURM_READ_CONFIG, &none, on_config, inspection);
-    else
-        end(inspection);
+    if (!err) {
+        slurm_ask(inspection->client, SLURM_LIST_JOBS, &none, on_jobs, inspection);
+        return;
+    }
+    say_remedy(inspection, FINDING_WRONG, slurm_actions[SLURM_LIST_NODES].name, err->text,
+               "see that slurmctld runs; correct `token` and `rest_user`, or the user of "
+               "`ssh_user`");
+    ask_config(inspection);
 }
 
 static void on_discovered(void *context, const struct slurm_answer *answer, const struct error *err)
@@ -213,7 +243,7 @@ static void on_discovered(void *context, const struct slurm_answer *answer, cons
     }
     say_ways(inspection);
     say_actions(inspection);
-    slurm_ask(inspection->client, SLURM_LIST_NODES, &none, on_listed, inspection);
+    slurm_ask(inspection->client, SLURM_LIST_NODES, &none, on_nodes, inspection);
 }
 
 struct slurm_inspection *slurm_inspection_new(struct slurm_client *client,

@@ -14,6 +14,12 @@
 
 #include <string.h>
 
+/* Jobs that hold nodes, and none that only wait.  squeue compares the whole state: a job that runs
+   and is signalled is "signaling", so each word that may stand beside "running" is here. */
+#define HOLDING                                                                                    \
+    "running,suspended,completing,configuring,resizing,resv_del_hold,requeued,requeue_fed,"        \
+    "requeue_hold,revoked,signaling,special_exit,stage_out,stopped"
+
 const struct slurm_action_row slurm_actions[SLURM_ACTION_COUNT] = {
     [SLURM_LIST_NODES] = { "list nodes",
                            "nodes",
@@ -33,7 +39,8 @@ const struct slurm_action_row slurm_actions[SLURM_ACTION_COUNT] = {
                           43,
                           "jobs",
                           "",
-                          { { 0, "squeue --json", SLURM_JSON } } },
+                          { { 2411, "squeue --json --states=" HOLDING, SLURM_JSON },
+                            { 0, "squeue --json", SLURM_JSON } } },
     /* REST does not tell the preemption mode: up to v0.0.38 it is always "disabled", from v0.0.40
        on it is missing. */
     [SLURM_LIST_PARTITIONS] = { "list partitions",

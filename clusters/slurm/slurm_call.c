@@ -121,6 +121,21 @@ static void give(struct slurm_call *call, const char *bytes, size_t size, int st
     finish(call, &answer, NULL);
 }
 
+/* Slurm has more jobs than fit, or needs too long to list them. */
+static void blame_length(const struct slurm_call *call, struct error *why)
+{
+    const struct error was = *why;
+
+    if (call->subject != SLURM_ASK_ACTION || call->action != SLURM_LIST_JOBS ||
+        (was.kind != ERROR_CORRUPT && was.kind != ERROR_UNKNOWN_OUTCOME))
+        return;
+    (void)error_set(why, was.kind,
+                    "%.200s; a list of jobs may have %d MiB and take %d s: see \"Many jobs\" in "
+                    "docs/slurm.md",
+                    was.text, ANSWER_LIMIT >> 20, (int)(TIMEOUT_MS / SECOND_MS));
+    why->cause = was.cause;
+}
+
 /* ---- commands ---- */
 
 static void on_command(void *context, const struct ssh_answer *answer, const struct error *err)
@@ -131,6 +146,7 @@ static void on_command(void *context, const struct ssh_answer *answer, const str
     call->exec = NULL;
     if (err) {
         why = *err;
+        blame_length(call, &why);
     } else if (answer->exit_status < 0) {
         (void)error_set(&why, is_change(call) ? ERROR_UNKNOWN_OUTCOME : ERROR_TRANSIENT,
                         "signal %s ended it", answer->signal ?: "?");
@@ -165,6 +181,7 @@ void slurm_call_run(struct slurm_call *call, const char *line)
 static void on_answer(void *context, const struct http_answer *answer, const struct error *err)
 {
     struct slurm_call *call = context;
+    bool is_too_long = err && err->kind == ERROR_CORRUPT && !is_change(call);
     struct error why = { 0 };
 
     call->http = NULL;
@@ -172,11 +189,14 @@ static void on_answer(void *context, const struct http_answer *answer, const str
         slurm_client_forget(call->client); /* another slurmrestd than the one that was asked */
     if (answer) {
         give(call, answer->body, answer->body_size, answer->status);
-    } else if (call->line && err->kind == ERROR_TRANSIENT) {
+    } else if (call->line && (err->kind == ERROR_TRANSIENT || is_too_long)) {
+        if (is_too_long) /* as long as the discovery is believed */
+            call->client->versions[call->action] = 0;
         call->format = call->line_format;
         slurm_call_run(call, call->line);
     } else {
         why = *err;
+        blame_length(call, &why);
         fail(call, &why);
     }
 }

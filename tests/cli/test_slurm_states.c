@@ -332,6 +332,25 @@ static char *examine(struct rehearsal *rehearsal)
     return text_take(out);
 }
 
+/* Jobs that wait are in each list but that of 24.11's squeue. */
+static void the_doctor_names_a_list_that_is_long(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = open_with(&kinds[i], folder, 7, "", false);
+        struct ctld *slurm = sim_cluster(rehearsal->simulator, "research-a")->slurm;
+        owned(chars) char *before = examine(rehearsal);
+        owned(chars) char *after = NULL;
+
+        for (int k = 0; k < 1500; k++)
+            ctld_job_new(slurm)->is_held = true;
+        after = examine(rehearsal);
+        if (strstr(before, "list jobs: ") || !strstr(after, "list jobs: Slurm's list has 15"))
+            fail_msg("%s: %s%s", kinds[i].name, before, after);
+    }
+}
+
 static void the_doctor_names_settings_that_keep_nodes_away(void **state)
 {
     static const struct {
@@ -366,6 +385,7 @@ int main(void)
         cmocka_unit_test(a_person_takes_a_node_out_during_the_notice),
         cmocka_unit_test(a_reclaim_waits_for_no_schedule),
         cmocka_unit_test(a_leader_elsewhere_gets_its_signal),
+        cmocka_unit_test(the_doctor_names_a_list_that_is_long),
         cmocka_unit_test(the_doctor_names_settings_that_keep_nodes_away),
     };
 

@@ -36,7 +36,11 @@ static void commands(void **state)
     (void)state;
     check_line(SLURM_LIST_NODES, 2205, "sinfo --json");
     check_line(SLURM_LIST_NODES, 2302, "scontrol --json show nodes");
-    check_line(SLURM_LIST_JOBS, 2411, "squeue --json");
+    check_line(SLURM_LIST_JOBS, 2205, "squeue --json");
+    check_line(SLURM_LIST_JOBS, 2411,
+               "squeue --json --states=running,suspended,completing,configuring,resizing,"
+               "resv_del_hold,requeued,requeue_fed,requeue_hold,revoked,signaling,special_exit,"
+               "stage_out,stopped");
     check_line(SLURM_LIST_RESERVATIONS, 2205, "SLURM_TIME_FORMAT=%s scontrol -o show reservations");
     check_line(SLURM_CHANGE_NODE, 2205,
                "scontrol update NodeName=n1 State=DRAIN Reason='it'\\''s sluice'\\''s; $(reboot)'");

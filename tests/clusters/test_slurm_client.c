@@ -17,6 +17,8 @@ static const char host_key[] =
     "{\"paths\":{\"/slurm/v0.0.40/nodes/\":{\"get\":{}},\"/slurm/v0.0.42/nodes/\":{\"get\":{}},"   \
     "\"/slurm/v0.0.42/node/{node_name}\":{\"post\":{},\"delete\":{}},"                             \
     "\"/slurm/v0.0.42/job/{job_id}\":{\"delete\":{}}}}"
+#define LISTS                                                                                      \
+    "{\"paths\":{\"/slurm/v0.0.42/nodes/\":{\"get\":{}},\"/slurm/v0.0.42/jobs/\":{\"get\":{}}}}"
 #define OLD_PATHS                                                                                  \
     "{\"paths\":{\"/slurm/v0.0.38/nodes\":{\"get\":{}},\"/slurm/v0.0.37/nodes\":{\"get\":{}},"     \
     "\"/slurm/v0.0.38/job/{job_id}\":{\"delete\":{}}}}"
@@ -308,6 +310,38 @@ static void commands_fail(void **state)
     close_scene(&scene);
 }
 
+/* A list that is longer than sluice reads by REST may be shorter by the command: from then on it is
+   asked for there. */
+static void a_list_is_too_long(void **state)
+{
+    static const struct script_step steps[] = {
+        { HTTP_GET, URL "/openapi/v3", 200, .answer = LISTS },
+        { HTTP_GET, URL "/slurm/v0.0.42/jobs", 0, .fails = ERROR_CORRUPT },
+    };
+    struct scene scene;
+
+    (void)state;
+    open_scene(&scene, steps, COUNT_OF(steps), "slurm 24.11.5\n");
+    scene.login.output = "{\"jobs\":[]}";
+    discover_at_once(&scene);
+    for (int i = 0; i < 2; i++) {
+        ask(&scene, SLURM_LIST_JOBS);
+        assert_int_equal(scene.err.kind, ERROR_NONE);
+        assert_string_equal(scene.text, "{\"jobs\":[]}");
+    }
+    scene.login.fails = ERROR_UNKNOWN_OUTCOME; /* it printed too much, or for too long */
+    ask(&scene, SLURM_LIST_JOBS);
+    assert_non_null(strstr(scene.text, "\"Many jobs\" in docs/slurm.md"));
+    close_scene(&scene);
+    open_scene(&scene, steps, COUNT_OF(steps), NULL);
+    scene.access.place.address = NULL;
+    discover_at_once(&scene);
+    ask(&scene, SLURM_LIST_JOBS);
+    assert_int_equal(scene.err.kind, ERROR_CORRUPT);
+    assert_non_null(strstr(scene.text, "\"Many jobs\" in docs/slurm.md"));
+    close_scene(&scene);
+}
+
 static void nothing_answers(void **state)
 {
     struct scene scene;
@@ -367,6 +401,7 @@ int main(void)
         cmocka_unit_test(commands_fail),
         cmocka_unit_test(nothing_answers),
         cmocka_unit_test(a_refusal_is_believed),
+        cmocka_unit_test(a_list_is_too_long),
         cmocka_unit_test(settings),
     };
 

@@ -5,6 +5,8 @@
  */
 #include "tests/slurm/slurm_stage.h"
 
+#include <stdlib.h>
+
 static const char on_n1[] = "--nodelist=n1 --gpus=1 --time=20";
 
 static char *running(struct stage *stage, const char *options)
@@ -287,4 +289,44 @@ void an_admin_comment_is_shown(struct stage *stage)
         fail_msg("%s", stage->err.text);
     assert_string_equal(stage_job(stage, job).admin_comment ?: "", "");
     assert_false(comment(stage, "999999", words));
+}
+
+static bool is_listed(struct stage *stage, const char *job)
+{
+    const struct slurm_blanks none = { 0 };
+    owned(json) json_t *body = NULL;
+    const json_t *item;
+    size_t i;
+
+    if (stage_ask_command(stage, SLURM_LIST_JOBS, &none))
+        body = json_parse_foreign(stage->out->chars, stage->out->length, "the list", &stage->err);
+    if (!body)
+        fail_msg("%s", stage->err.text);
+    json_array_foreach(json_object_get(body, "jobs"), i, item)
+        if (json_int_or(item, "job_id", 0) == strtoll(job, NULL, 10))
+            return true;
+    return false;
+}
+
+void the_list_has_what_holds_nodes(struct stage *stage)
+{
+    owned(chars) char *runs = running(stage, on_n1);
+    owned(chars) char *ends = stage_submit(stage, SCRIPT_STUBBORN, 600, on_n1);
+    owned(chars) char *waits = stage_submit(stage, SCRIPT_PLAIN, 600,
+                                            "--nodelist=n1 --exclusive --time=20");
+
+    stage_await_job(stage, ends, SLURM_JOB_RUNNING);
+    stage_pass(stage, 2 * SECOND_MS);
+    assert_true(is_listed(stage, runs));
+    assert_true(is_listed(stage, ends));
+    assert_int_equal(is_listed(stage, waits), stage->release < 2411);
+    assert_true(requeue(stage, ends));
+    stage_pass(stage, 1500);
+    assert_true(is_listed(stage, ends));
+    assert_int_equal(stage_job(stage, ends).state, SLURM_JOB_COMPLETING);
+    if (stage->simulator)
+        return;
+    stage_must(stage, "scontrol suspend %s", runs);
+    assert_true(is_listed(stage, runs));
+    stage_must(stage, "scontrol resume %s", runs);
 }

@@ -162,6 +162,7 @@ CASE(a_cancelled_job_is_gone);
 CASE(a_stubborn_job_is_still_there);
 CASE(jobs_are_newer_than_states);
 CASE(a_script_is_read);
+CASE(the_list_has_what_holds_nodes);
 CASE(an_admin_comment_is_shown);
 CASE(a_restart_keeps_drains_and_jobs);
 CASE(no_server_is_no_empty_list);

@@ -192,6 +192,11 @@ const struct slurm_case slurm_cases[] = {
       "do",
       a_leader_is_signalled_on_its_node, ON_BOTH, 0,
       "So sluice names the node of the batch script" },
+    { "S62",
+      "the command's list has each job that holds a node: one that runs, is suspended, or still "
+      "ends after a requeue. That of 24.11 has no job that waits",
+      the_list_has_what_holds_nodes, ON_BOTH, 0,
+      "22.05 pays no heed to `--states` beside `--json`. slurmrestd cannot filter" },
 };
 
 const size_t slurm_case_count = COUNT_OF(slurm_cases);

@@ -104,6 +104,21 @@ static void print_json(struct ctld_shell *shell, const char *list, json_t *items
     text_add(shell->output->out, "%s\n", chars);
 }
 
+/* As --states names it; 22.05 takes the option, and pays no heed to it beside --json. */
+static bool is_wanted(const struct ctld_shell *shell, const struct ctld_job *job)
+{
+    const char *states = ctld_word_value(shell, 1, "--states");
+    const char *name = job->is_completing ? "completing" : ctld_job_state_name(job->state);
+    size_t length = strlen(name);
+
+    if (!states || shell->slurm->release < 2411)
+        return true;
+    for (const char *at = states; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == length && strncasecmp(at, name, length) == 0)
+            return true;
+    return false;
+}
+
 static void squeue(struct ctld_shell *shell)
 {
     json_t *items = json_array();
@@ -112,6 +127,8 @@ static void squeue(struct ctld_shell *shell)
     for (size_t i = 0; i < slurm->jobs.count; i++) {
         const struct ctld_job *job = slurm->jobs.items[i];
 
+        if (!is_wanted(shell, job))
+            continue;
         if (shell->as_json)
             json_array_append_new(items, ctld_show_job(slurm, job));
         else if (!ctld_job_is_over(job))

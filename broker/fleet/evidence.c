@@ -209,6 +209,23 @@ const struct node *fleet_node_of_name(const struct fleet *fleet, const struct co
     return fleet_node_of(fleet, config, listed ?: &unlisted);
 }
 
+enum presence fleet_has(const struct fleet *fleet, const struct config_pool *config,
+                        const struct instance *instance)
+{
+    enum presence presence = PRESENCE_UNKNOWN;
+
+    if (!instance->is_unplaced || fleet_node_of(fleet, config, instance))
+        return PRESENCE_YES;
+    for (size_t i = 0; i < fleet->config->pool_count; i++) {
+        const struct config_pool *other = &fleet->config->pools[i];
+
+        if (other->provider == config->provider && other->cluster != config->cluster &&
+            fleet_node_of(fleet, other, instance))
+            presence = PRESENCE_NO;
+    }
+    return presence;
+}
+
 /* Machines that were unlisted and are not any more: the list has them, or their Node is silent. */
 static void drop_settled(struct listing *listing, const struct map *unlisted)
 {

@@ -96,6 +96,12 @@ const struct instance *fleet_machine_of_key(const struct fleet *fleet,
 bool fleet_is_listed_since(const struct fleet *fleet, const struct config_pool *config,
                            int64_t since_ms);
 
+/* Whether the pool has a machine of its list.  One that is_unplaced is in the lists of several
+   pools: yes if the pool's cluster has its Node, no if another cluster has it, unknown if none has.
+ */
+enum presence fleet_has(const struct fleet *fleet, const struct config_pool *config,
+                        const struct instance *instance);
+
 /* The Node of a machine, by the provider ID that the list gives it, or else the Node whose own
    provider ID names the machine: a list may write the project's number where Nodes have its name.
    NULL: none in the snapshot. */

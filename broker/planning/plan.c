@@ -198,7 +198,7 @@ static size_t research_pool(const struct books *books, const char *from, bool gi
 
         if (pool->config->reservation != books->reservation || is_production(pool) ||
             !pool->is_known || !is_from(pool->config->cluster, from) ||
-            (gives ? spare(books, i) == 0 : nodes >= plan_limit(pool)))
+            (gives ? spare(books, i) == 0 : nodes + pool->unplaced >= plan_limit(pool)))
             continue;
         if (best == SIZE_MAX || pool->is_heard > best_is_heard ||
             (pool->is_heard == best_is_heard && (gives ? load > best_load : load < best_load))) {
@@ -309,7 +309,7 @@ static int64_t room_of_research(const struct books *books)
 
     for (size_t i = 0; i < books->input->config->pool_count; i++) {
         const struct plan_pool *pool = &books->input->pools[i];
-        int64_t room = plan_limit(pool) - pool->present - pool->incoming + books->gap[i];
+        int64_t room = plan_room(pool) + books->gap[i];
 
         if (pool->config->reservation == books->reservation && !is_production(pool) &&
             pool->is_known && room > 0)
@@ -356,6 +356,7 @@ static bool fill(struct books *books, size_t target)
     bool is_emergency = have(books, target) < plan_level(taker);
 
     if (books->gap[target] - books->passed[target] < nodes ||
+        have(books, target) + nodes + taker->unplaced > plan_limit(taker) ||
         (spare_of_all(books, from) < nodes && from[0] == '\0'))
         return false;
     if (spare_of_all(books, from) < nodes) {

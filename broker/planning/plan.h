@@ -66,6 +66,8 @@ struct plan_pool {
     int64_t unseen;       /* of `present`, without a Node: they serve nothing */
     int64_t useless;      /* production: of `present`, without a Node that pods can use */
     int64_t incoming;     /* of live transfers, not among `present` */
+    int64_t unplaced;     /* not among `present`: machines that this pool or another may have, of
+                             which no cluster has a Node.  They serve nothing, and take room. */
     int64_t wanted;       /* production: the target, -1: left alone; research: not used */
     int64_t in_force;     /* production: what the window in force alone wants, -1: nothing */
     bool is_known;        /* its cluster and its list were seen lately */

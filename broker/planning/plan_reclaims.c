@@ -58,7 +58,7 @@ static int64_t research_can_give(const struct plan_input *input,
 
 int64_t plan_room(const struct plan_pool *pool)
 {
-    return pool->is_known ? plan_limit(pool) - pool->present - pool->incoming : 0;
+    return pool->is_known ? plan_limit(pool) - pool->present - pool->incoming - pool->unplaced : 0;
 }
 
 int64_t plan_can_have(const struct plan_input *input, const struct plan_pool *pool,

@@ -291,19 +291,22 @@ static void survey_pool(const struct service *service, const struct survey *surv
                         struct plan_pool *pool)
 {
     int64_t paid_ms = must_last(service, pool->config, survey->asking).ms;
-    bool is_production = pool->config->cluster->role == ROLE_PRODUCTION;
     void *value;
 
     for (size_t i = 0;
          map_next(fleet_pool(service->fleet, pool->config)->instances, &i, NULL, &value);) {
+        enum presence here = fleet_has(service->fleet, pool->config, value);
         const struct node *node;
 
         if (!is_present(service, survey->held, pool->config, value, paid_ms))
             continue;
+        pool->unplaced += here == PRESENCE_UNKNOWN;
+        if (here != PRESENCE_YES)
+            continue;
         node = fleet_node_of(service->fleet, pool->config, value);
         pool->present++;
         pool->unseen += !node;
-        if (is_production)
+        if (pool->config->cluster->role == ROLE_PRODUCTION)
             pool->useless += !node || !supply_serves(service, pool->config, node);
     }
 }

@@ -63,6 +63,7 @@ struct instance {
     bool is_unfinished;    /* its create() takes more exchanges, and waits for the next one */
     bool is_exposed;       /* it runs, and the cloud may end it to make the pool smaller:
                               protect() ends that.  Only of kinds that have protect(). */
+    bool is_unplaced;      /* which pool has it is not known: each that may have it lists it */
     bool is_unlisted;      /* set by the fleet: the list lacks it, and its Node serves */
 };
 

@@ -46,8 +46,9 @@ static bool read_state(const struct own_pool *pool, const struct own_machine *ma
             instance->state = INSTANCE_RUNNING;
             return is_of(pool, machine->group);
         }
-        instance->state = own_report_is_foreign(report) ? INSTANCE_OTHER : INSTANCE_PARKED;
-        if (instance->state == INSTANCE_OTHER)
+        instance->is_unplaced = own_report_is_foreign(report);
+        instance->state = instance->is_unplaced ? INSTANCE_OTHER : INSTANCE_PARKED;
+        if (instance->is_unplaced)
             error_set(&instance->trouble, ERROR_INVALID,
                       "machine %s runs a kubelet, k3s or slurmd, and neither its marker nor the "
                       "list of machines says for which group",
@@ -91,6 +92,7 @@ bool own_instance(const struct own *own, const struct own_pool *pool,
     }
     if (!machine->is_seen) { /* it may be in any pool */
         instance->state = INSTANCE_OTHER;
+        instance->is_unplaced = true;
         instance->trouble = machine->trouble;
         return true;
     }

@@ -7,12 +7,12 @@
  *     R NAME key=number...      a research pool
  *     T ID SOURCE>TARGET [KIND]   a live transfer; fixed: it cannot be withdrawn
  *
- * keys: has (machines), unseen (of them, without a Node), floor, max, in (incoming), want, level
- * (of a reclaim; repeated, of another one), from (the cluster that alone gives its nodes), weight,
- * group (nodes that serve only together), east (0: in another reservation), known (0: it was not
- * seen lately), heard (0: it does not answer just now), free (movable nodes; all over the floor
- * when absent).  Node k of a pool is called NAME-k and costs as many GPU-seconds as `cost` says,
- * one digit a node, else nothing.
+ * keys: has (machines), unseen (of them, without a Node), unplaced, floor, max, in (incoming),
+ * want, level (of a reclaim; repeated, of another one), from (the cluster that alone gives its
+ * nodes), weight, group (nodes that serve only together), east (0: in another reservation), known
+ * (0: it was not seen lately), heard (0: it does not answer just now), free (movable nodes; all
+ * over the floor when absent).  Node k of a pool is called NAME-k and costs as many GPU-seconds as
+ * `cost` says, one digit a node, else nothing.
  */
 #pragma once
 
@@ -134,6 +134,7 @@ static inline void set_key(struct scene *scene, struct plan_pool *pool, const ch
         { "group", &scene->configs[at].group },
         { "unseen", &pool->unseen },
         { "in", &pool->incoming },
+        { "unplaced", &pool->unplaced },
         { "want", &pool->wanted },
         { "weight", &scene->clusters[at].weight },
     };

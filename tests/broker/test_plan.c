@@ -69,6 +69,15 @@ static const struct {
     { "P a has=7 unseen=1 want=4 free=6; R res has=9;", "a->res x2" },
     { "P a has=6 want=8; R res has=4 unseen=1 floor=2 free=3;", "res->a x1, a lacks 1" },
     { "P a has=6 want=8; P b has=6; R res has=9;", "res->a x2" },
+    /* a machine that may be here: no room to grow into, and no node that is there */
+    { "P a has=6 unplaced=12 max=20 want=8; R res has=10;", "res->a x2" },
+    { "P a has=6 unplaced=12 max=19 want=8; R res has=10;", "res->a x1, a lacks 1" },
+    { "P a has=6 unplaced=12 max=8 want=8; R res has=10;", "a lacks 2" },
+    { "P a has=6 unplaced=1 max=8 group=2 want=8; R res has=10;", "a lacks 2" },
+    { "P a has=6 unplaced=3 want=6; R res has=10;", "" },
+    { "P a has=6 unplaced=12 max=8 level=8; R res has=10;", "a lacks 2" },
+    { "P a has=9 want=6; R x has=0 unplaced=9 max=9; R y has=9;", "a->y x3" },
+    { "P a has=9 want=6; R x has=0 unplaced=8 max=9; R y has=9 max=10;", "a->x x1, a->y x1" },
     /* the one that lacks most is served first, and they end alike */
     { "P a has=0 want=2; P b has=0 want=4; R res has=3;",
       "res->b x2, res->a x1, a lacks 1, b lacks 2" },
@@ -292,6 +301,7 @@ static void random_scene(struct scene *scene, struct random *random)
         pool->is_heard = draw(random, 5) > 0;
         pool->present = draw(random, 8);
         pool->wanted = draw(random, 3) ? draw(random, 12) : -1;
+        pool->unplaced = draw(random, 4) ? 0 : draw(random, 8);
         for (int64_t left = draw(random, 4) ? 0 : draw(random, 3); left > 0; left--)
             *array_add(&pool->reclaims) = (struct plan_reclaim){ 1 + draw(random, 11),
                                                                  &"c\0b\0\0"[2 * draw(random, 3)],
@@ -343,7 +353,8 @@ static void check_pool(const struct scene *scene, const struct plan *plan, size_
     assert_true(out <= (int64_t)pool->nodes.count);
     assert_true(out == 0 || config->cluster->role != ROLE_PRODUCTION ||
                 pool->present - pool->unseen + withdrawn_out - out >= plan_wanted(pool));
-    assert_true(in == 0 || pool->present + pool->incoming - withdrawn_in + in <= max);
+    assert_true(in == 0 ||
+                pool->present + pool->incoming + pool->unplaced - withdrawn_in + in <= max);
     assert_true(in == 0 || out == 0);
     if (!pool->is_known || (config->cluster->role == ROLE_PRODUCTION && plan_wanted(pool) < 0))
         assert_true(in == 0 && out == 0);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "providers/ssh/own_errors.h"
 #include "providers/ssh/own_script.h"
+#include "providers/ssh/own_verbs.h"
 
 #include <string.h>
 
@@ -136,7 +137,7 @@ void own_call_free(struct own_call *call)
         call->own->first = call->next;
     if (call->next)
         call->next->previous = call->previous;
-    http_cancel(call->own->world->http, call->exchange);
+    own_fences_clear(call);
     kube_cancel(call->token);
     timer_free(call->timer);
     secret_free(call->secret);
@@ -243,7 +244,6 @@ static void note_seen(struct own_machine *machine, const struct own_report *repo
 {
     machine->report = *report;
     machine->is_seen = true;
-    machine->is_off = false;
     machine->silent_ms = machine->mute_ms = 0;
     machine->seen_ms = asked_ms;
     machine->trouble = (struct error){ 0 };

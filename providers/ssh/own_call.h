@@ -25,6 +25,7 @@ enum own_action {
 
 extern const struct provider_action own_actions[OWN_ACTION_COUNT];
 
+struct fence_ask;
 struct own_ask;
 struct own_call;
 
@@ -50,14 +51,11 @@ struct own_call {
     struct timer *timer;
     void (*then)(struct own_call *call);  /* when the timer fires */
     void (*swept)(struct own_call *call); /* when all machines were looked at */
-    size_t awaited;                       /* answers of machines */
+    size_t awaited;                       /* answers of machines, or of fences */
     size_t at;                            /* of a walk through the machines */
     int looks;                            /* of a wait for the steps of a machine */
-    struct http_exchange *exchange;       /* with a fence */
-    struct own_machine *fence_machine;    /* of that exchange */
-    bool is_power_going;                  /* it says that the power is being switched off */
-    void (*fence_then)(struct own_call *call, struct own_machine *machine, const struct error *err);
-    struct kube_exchange *token; /* with the cluster that is joined */
+    struct fence_ask *fences;             /* exchanges with fences in progress */
+    struct kube_exchange *token;          /* with the cluster that is joined */
     void (*token_then)(struct own_call *call, const struct error *err);
     char *secret; /* the token, until the machine has it */
     char *pins;   /* of the authority of the cluster that is joined */

@@ -15,7 +15,48 @@
 
 #include <string.h>
 
-enum { TIMEOUT_MS = 15 * SECOND_MS, FILE_LIMIT = 64 * 1024 };
+enum {
+    TIMEOUT_MS = 15 * SECOND_MS,
+    OFF_MS = MINUTE_MS, /* so long a power that is off counts as off */
+    FILE_LIMIT = 64 * 1024,
+};
+
+/* One exchange with a fence. */
+struct fence_ask {
+    struct own_call *call;
+    struct fence_ask *previous, *next; /* of the call */
+    struct own_machine *machine;
+    struct http_exchange *exchange; /* NULL: it is answered, or could not be sent: */
+    struct timer *failed;
+    struct error failure;
+    int64_t asked_ms;
+    own_fence_fn then;
+};
+
+static void ask_free(struct fence_ask *ask)
+{
+    if (ask->previous)
+        ask->previous->next = ask->next;
+    else
+        ask->call->fences = ask->next;
+    if (ask->next)
+        ask->next->previous = ask->previous;
+    http_cancel(ask->call->own->world->http, ask->exchange);
+    timer_free(ask->failed);
+    mem_free(ask);
+}
+
+void own_fences_clear(struct own_call *call)
+{
+    while (call->fences)
+        ask_free(call->fences);
+}
+
+bool own_is_off(const struct own *own, const struct own_machine *machine)
+{
+    return machine->is_off && machine->silent_ms > 0 && machine->power_ms >= machine->silent_ms &&
+           loop_now(own->world->loop) - machine->power_ms < OFF_MS;
+}
 
 /* "Basic ..." of the file with USER:PASSWORD; NULL: err. */
 static char *read_login(const struct own_machine *machine, struct error *err)
@@ -43,20 +84,25 @@ static char *read_login(const struct own_machine *machine, struct error *err)
     return header;
 }
 
-static void tell(struct own_call *call, const struct error *err)
+static void tell(struct fence_ask *ask, const struct error *err)
 {
-    own_fence_fn then = call->fence_then;
-    struct own_machine *machine = call->fence_machine;
+    struct own_call *call = ask->call;
+    struct own_machine *machine = ask->machine;
+    own_fence_fn then = ask->then;
     struct error why = err ? *err : (struct error){ 0 };
 
+    ask_free(ask);
     if (err)
         error_context(&why, "machine %s: Redfish", machine->name);
     then(call, machine, err ? &why : NULL);
 }
 
-static void on_failed(struct own_call *call)
+static void on_failed(void *context)
 {
-    tell(call, &call->failure);
+    struct fence_ask *ask = context;
+    struct error failure = ask->failure;
+
+    tell(ask, &failure);
 }
 
 /* What an answer's status means; 0: it is well. */
@@ -74,77 +120,95 @@ static int judge(const struct http_answer *answer, bool is_mutation, struct erro
 
 static void on_power(void *context, const struct http_answer *answer, const struct error *err)
 {
-    struct own_call *call = context;
+    struct fence_ask *ask = context;
+    struct own_machine *machine = ask->machine;
     struct error why = err ? *err : (struct error){ 0 };
     owned(json) json_t *body = NULL;
 
-    call->exchange = NULL;
+    ask->exchange = NULL;
     if (!err && judge(answer, false, &why) == 0)
         body = json_parse(answer->body, answer->body_size, "Redfish", &why);
-    /* Only the word itself counts: PoweringOff is not off. */
-    call->fence_machine->is_off = body && text_equal(json_text_or(body, "PowerState", ""), "Off");
-    call->is_power_going = body && text_equal(json_text_or(body, "PowerState", ""), "PoweringOff");
-    tell(call, why.kind == ERROR_NONE ? NULL : &why);
+    if (body && ask->asked_ms >= machine->power_ms) {
+        /* Only the word itself counts: PoweringOff is not off. */
+        machine->is_off = text_equal(json_text_or(body, "PowerState", ""), "Off");
+        machine->is_power_going = text_equal(json_text_or(body, "PowerState", ""), "PoweringOff");
+        machine->power_ms = ask->asked_ms;
+    }
+    tell(ask, why.kind == ERROR_NONE ? NULL : &why);
 }
 
 static void on_power_off(void *context, const struct http_answer *answer, const struct error *err)
 {
-    struct own_call *call = context;
+    struct fence_ask *ask = context;
     struct error why = err ? *err : (struct error){ 0 };
 
-    call->exchange = NULL;
+    ask->exchange = NULL;
     if (!err)
         (void)judge(answer, true, &why);
-    tell(call, why.kind == ERROR_NONE ? NULL : &why);
+    tell(ask, why.kind == ERROR_NONE ? NULL : &why);
 }
 
-static void send(struct own_call *call, const char *url, const char *body, http_done_fn done)
+static struct fence_ask *ask_new(struct own_call *call, struct own_machine *machine,
+                                 own_fence_fn then)
 {
-    const struct own_machine *machine = call->fence_machine;
-    char *login;
+    struct fence_ask *ask = mem_new(sizeof *ask);
 
-    call->failure = (struct error){ 0 }; /* that of another machine */
-    login = read_login(machine, &call->failure);
+    ask->call = call;
+    ask->machine = machine;
+    ask->then = then;
+    ask->asked_ms = loop_now(call->own->world->loop);
+    ask->next = call->fences;
+    if (ask->next)
+        ask->next->previous = ask;
+    call->fences = ask;
+    return ask;
+}
+
+static void send(struct fence_ask *ask, const char *url, const char *body, http_done_fn done)
+{
+    const struct world *world = ask->call->own->world;
+    const struct own_machine *machine = ask->machine;
+    char *login = read_login(machine, &ask->failure);
     owned(text) struct text *ca = login && machine->redfish_ca
-                                      ? trust_read(machine->redfish_ca, FILE_LIMIT, &call->failure)
+                                      ? trust_read(machine->redfish_ca, FILE_LIMIT, &ask->failure)
                                       : NULL;
     const struct http_header headers[] = { { "Authorization", login ?: "" },
                                            { "Accept", "application/json" },
                                            { "Content-Type", "application/json" } };
     const struct http_tls tls = { .ca_pem = ca ? ca->chars : NULL };
 
-    if (call->failure.kind != ERROR_NONE)
-        own_call_later(call, 0, on_failed);
-    else
-        call->exchange = http_send(call->own->world->http,
-                                   &(struct http_request){
-                                       .method = body ? HTTP_POST : HTTP_GET,
-                                       .priority = HTTP_RECLAIM,
-                                       .url = url,
-                                       .headers = headers,
-                                       .header_count = body ? 3 : 2,
-                                       .body = body,
-                                       .body_size = body ? strlen(body) : 0,
-                                       .tls = &tls,
-                                       .is_mutation = body != NULL,
-                                       .timeout_ms = TIMEOUT_MS,
-                                   },
-                                   done, call);
+    if (ask->failure.kind != ERROR_NONE) {
+        ask->failed = timer_new(world->loop, on_failed, ask);
+        timer_set(ask->failed, 0);
+    } else {
+        ask->exchange = http_send(world->http,
+                                  &(struct http_request){
+                                      .method = body ? HTTP_POST : HTTP_GET,
+                                      .priority = HTTP_RECLAIM,
+                                      .url = url,
+                                      .headers = headers,
+                                      .header_count = body ? 3 : 2,
+                                      .body = body,
+                                      .body_size = body ? strlen(body) : 0,
+                                      .tls = &tls,
+                                      .is_mutation = body != NULL,
+                                      .timeout_ms = TIMEOUT_MS,
+                                  },
+                                  done, ask);
+    }
     secret_free(login);
 }
 
 void own_ask_power(struct own_call *call, struct own_machine *machine, own_fence_fn then)
 {
-    call->fence_then = then;
-    call->fence_machine = machine;
-    send(call, machine->redfish, NULL, on_power);
+    machine->power_asked_ms = loop_now(call->own->world->loop);
+    send(ask_new(call, machine, then), machine->redfish, NULL, on_power);
 }
 
 void own_power_off(struct own_call *call, struct own_machine *machine, own_fence_fn then)
 {
     owned(chars) char *url = text_format("%s/Actions/ComputerSystem.Reset", machine->redfish);
 
-    call->fence_then = then;
-    call->fence_machine = machine;
-    send(call, url, "{\"ResetType\": \"ForceOff\"}", on_power_off);
+    machine->power_asked_ms = 0; /* the next list asks what has come of it */
+    send(ask_new(call, machine, then), url, "{\"ResetType\": \"ForceOff\"}", on_power_off);
 }

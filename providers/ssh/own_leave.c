@@ -51,7 +51,7 @@ static void on_power(struct own_call *call, struct own_machine *machine, const s
         own_finish(call, "", err);
     else if (!own_may_fence(call->own, machine))
         finish(call, ERROR_TRANSIENT, "it answers again");
-    else if (call->is_power_going)
+    else if (machine->is_power_going)
         finish(call, ERROR_TRANSIENT, "its power is being switched off");
     else if (machine->is_off)
         own_finish(call, "its power is off", NULL);

@@ -85,9 +85,9 @@ bool own_instance(const struct own *own, const struct own_pool *pool,
     text_copy(instance->name, sizeof instance->name, machine->name);
     text_copy(instance->host, sizeof instance->host, machine->name);
     text_copy(instance->zone, sizeof instance->zone, pool->zone ?: "");
-    if (machine->silent_ms > 0 && machine->is_off) {
+    if (own_is_off(own, machine)) {
         instance->state = INSTANCE_PARKED; /* without power it runs nothing */
-        instance->seen_ms = loop_now(own->world->loop);
+        instance->seen_ms = machine->power_ms;
         return true;
     }
     if (!machine->is_seen) { /* it may be in any pool */
@@ -112,38 +112,13 @@ bool own_instance(const struct own *own, const struct own_pool *pool,
 
 /* ---- a sweep over all machines ---- */
 
-static void ask_fences(struct own_call *call);
-
-static void on_power(struct own_call *call, struct own_machine *machine, const struct error *err)
-{
-    (void)machine;
-    (void)err; /* without an answer it stays as it was seen last */
-    ask_fences(call);
-}
-
-/* One after the other: few machines are silent. */
-static void ask_fences(struct own_call *call)
-{
-    const struct own_machines *machines = &call->own->machines;
-
-    while (call->at < machines->all.count) {
-        struct own_machine *machine = machines->all.items[call->at++];
-
-        if (machine->silent_ms > 0 && machine->redfish) {
-            own_ask_power(call, machine, on_power);
-            return;
-        }
-    }
-    call->swept(call);
-}
-
 static void on_look(struct own_call *call, struct own_machine *machine, const struct error *err)
 {
     (void)machine;
     (void)err; /* noted in the machine */
     require(call->awaited > 0);
     if (--call->awaited == 0)
-        ask_fences(call);
+        call->swept(call);
 }
 
 void own_sweep(struct own_call *call, void (*then)(struct own_call *call))
@@ -151,7 +126,6 @@ void own_sweep(struct own_call *call, void (*then)(struct own_call *call))
     struct own *own = call->own;
 
     call->awaited = 0;
-    call->at = 0;
     call->swept = then;
     for (size_t i = 0; i < own->machines.all.count; i++)
         if (!own_is_fresh(own, own->machines.all.items[i])) {
@@ -159,7 +133,7 @@ void own_sweep(struct own_call *call, void (*then)(struct own_call *call))
             own_ask(call, own->machines.all.items[i], OWN_LOOK, "", on_look);
         }
     if (call->awaited == 0)
-        own_call_later(call, 0, ask_fences);
+        own_call_later(call, 0, then);
 }
 
 /* ---- verbs ---- */
@@ -228,6 +202,58 @@ static void clear_tokens(struct own_call *call)
     own_drop_token(call, on_cleared);
 }
 
+/* ---- the fences of machines that do not answer ---- */
+
+enum {
+    FENCES_MS = 15 * SECOND_MS,   /* so long a list waits for them */
+    ASK_AGAIN_MS = 30 * SECOND_MS /* half as long as an answer counts */
+};
+
+/* Whether the list would be another one if its power is off. */
+static bool is_due(const struct own_call *call, const struct own_machine *machine)
+{
+    const struct own_report *report = &machine->report;
+    const char *group = report->state == OWN_NONE ? machine->group : report->group;
+    int64_t now_ms = loop_now(call->own->world->loop);
+
+    if (machine->silent_ms == 0 || !machine->redfish ||
+        (machine->power_asked_ms > 0 && now_ms - machine->power_asked_ms < ASK_AGAIN_MS))
+        return false;
+    return !machine->is_seen || is_of(&call->pool, group) || own_report_is_foreign(report);
+}
+
+/* A fence that has not answered yet changes nothing. */
+static void end_fences(struct own_call *call)
+{
+    own_fences_clear(call);
+    clear_tokens(call);
+}
+
+static void on_power(struct own_call *call, struct own_machine *machine, const struct error *err)
+{
+    (void)machine;
+    (void)err;
+    require(call->awaited > 0);
+    if (--call->awaited == 0)
+        own_call_later(call, 0, end_fences);
+}
+
+/* All at the same time: a whole rack may be without power, with its controllers. */
+static void ask_fences(struct own_call *call)
+{
+    const struct own_machines *machines = &call->own->machines;
+
+    for (size_t i = 0; i < machines->all.count; i++)
+        if (is_due(call, machines->all.items[i])) {
+            call->awaited++;
+            own_ask_power(call, machines->all.items[i], on_power);
+        }
+    if (call->awaited > 0)
+        own_call_later(call, FENCES_MS, end_fences);
+    else
+        clear_tokens(call);
+}
+
 void own_list(struct provider *provider, const struct pool_address *pool, const char *page,
               provider_list_fn done, void *context)
 {
@@ -236,7 +262,7 @@ void own_list(struct provider *provider, const struct pool_address *pool, const 
     (void)page; /* there is only one */
     call->listed = done;
     call->context = context;
-    own_sweep(call, clear_tokens);
+    own_sweep(call, ask_fences);
 }
 
 static void tell_look(struct own_call *call, struct own_machine *machine)
@@ -254,8 +280,8 @@ static void tell_look(struct own_call *call, struct own_machine *machine)
 static void on_look_power(struct own_call *call, struct own_machine *machine,
                           const struct error *err)
 {
-    (void)err; /* why the machine itself does not answer says more */
-    if (machine->is_off || machine->silent_ms == 0)
+    /* Why the machine itself does not answer says more than err. */
+    if (machine->silent_ms == 0 || (!err && machine->is_off))
         tell_look(call, machine);
     else
         own_finish(call, "", &machine->trouble);

@@ -27,8 +27,13 @@ struct own_machine {
                           each look; 0: its sshd answers, or it was not tried */
     char cleared[REQUEST_KEY_SIZE]; /* the order whose token is known to be gone */
     int64_t clearing_ms;            /* loop time of the last try to remove its token; 0: none */
-    bool is_off;                    /* the fence said so, after the last answer */
     struct error trouble;           /* why it does not answer */
+
+    /* What its fence said last; see own_is_off(). */
+    int64_t power_asked_ms; /* loop time of the last question; 0: none */
+    int64_t power_ms;       /* the answer is not older than this */
+    bool is_off;
+    bool is_power_going; /* the power is being switched off */
 };
 
 struct own_machines {

@@ -18,8 +18,7 @@ void own_remove(struct provider *provider, const struct pool_address *pool,
 void own_inspect(struct provider *provider, const struct pool_address *pool, finding_fn found,
                  provider_done_fn done, void *context);
 
-/* Looks at all machines that were not looked at just now, and asks the fences of those that do not
-   answer; then `then`. */
+/* Looks at all machines that were not looked at just now; then `then`. */
 void own_sweep(struct own_call *call, void (*then)(struct own_call *call));
 
 /* The machine as the pool's list shows it; false: the list has it not. */
@@ -33,12 +32,20 @@ bool own_may_fence(const struct own *own, const struct own_machine *machine);
 /* Whether it can be claimed. */
 bool own_is_free(const struct own_machine *machine);
 
-/* Whether the power of the machine is off (own_fence.c); the machine's member is_off then says so.
-   `then` in a turn of its own. */
+/* Whether its fence has said within the last minute, and after the machine fell silent, that the
+   power is off. */
+bool own_is_off(const struct own *own, const struct own_machine *machine);
+
+/* Asks the fence whether the power of the machine is off (own_fence.c), and notes the answer in the
+   machine; an error changes nothing there.  `then` in a turn of its own.  A call may ask many
+   fences at the same time. */
 typedef void (*own_fence_fn)(struct own_call *call, struct own_machine *machine,
                              const struct error *err);
 void own_ask_power(struct own_call *call, struct own_machine *machine, own_fence_fn then);
 void own_power_off(struct own_call *call, struct own_machine *machine, own_fence_fn then);
+
+/* Ends the call's exchanges with fences: nothing more is told. */
+void own_fences_clear(struct own_call *call);
 
 /* Bootstrap tokens (own_token.c).  Without a kubeconfig there is none, and both are done. */
 typedef void (*own_token_fn)(struct own_call *call, const struct error *err);

@@ -18,11 +18,12 @@ struct unplanned_cell {
     const char *remedy; /* what to do about it, or at least why */
 };
 
-/* The queues in planned windows that no forecast scales, which use last week's demand: no
-   attainment is claimed for them. */
+/* The queues in planned windows for which no attainment is claimed.  No forecast scales them, and
+   they use last week's demand; or one scales the part of the window that is known. */
 struct unplanned {
     ARRAY(struct unplanned_cell) cells;
     size_t asked;  /* all queues in all planned windows */
+    size_t scaled; /* of them, in part or as a whole */
     bool is_short; /* one of them is in a window of the week, not in an event */
 };
 
@@ -62,6 +63,7 @@ static void add_unplanned(const struct forecast_cell *cell, const char *queue, c
     enum forecast_lack lack = cell ? forecast_plan_lack(cell) : FORECAST_FORETOLD;
     struct unplanned_cell *item;
 
+    out->scaled += cell && (lack == FORECAST_FORETOLD || lack == FORECAST_PARTLY);
     if (cell && lack == FORECAST_FORETOLD)
         return;
     out->is_short = out->is_short || cell;
@@ -130,7 +132,7 @@ static void add_exceptions(const struct unplanned *unplanned, struct text *out)
 
     if (shown == 0)
         return;
-    text_add(out, "NOT planned for, because there is no forecast (%zu of %zu queues in windows):",
+    text_add(out, "NOT planned for, and no attainment is claimed (%zu of %zu queues in windows):",
              unplanned->cells.count, unplanned->asked);
     for (size_t i = 0; i < shown; i++)
         text_add(out, "%s %s in %s (%s)", i > 0 ? "," : "", unplanned->cells.items[i].queue,
@@ -160,7 +162,7 @@ void allocate_forecast_claim(const struct forecasts *forecasts, const struct all
 {
     owned(unplanned) struct unplanned unplanned = find_unplanned(forecasts, model);
 
-    if (unplanned.cells.count == unplanned.asked) {
+    if (unplanned.scaled == 0) {
         text_add(out, "no forecast could be made: last week's arrivals count as they were\n");
     } else {
         text_add(out, "arrivals are scaled to the forecast's upper bound");

@@ -180,14 +180,28 @@ static void a_gap_each_night_has_a_forecast(void **state)
 
     owned(said) struct said table = expect_code(
         folder, EXIT_DONE, "forecast --demand @/gaps.csv --config @/sluice.yaml");
-    owned(said) struct said plan = expect_code(folder, EXIT_DONE, allocate_gaps);
+    owned(said) struct said plan = expect_code(folder, EXIT_DIFFERENT, allocate_gaps);
     owned(text) struct text *file = said_file(folder, "out/backup.yaml");
+    owned(text) struct text *record = said_file(folder, "out/forecast.json");
+    owned(chars) char *as_json = text_format("%s -o json", allocate_gaps);
+    owned(said) struct said again = expect_code(folder, EXIT_DIFFERENT, as_json);
+    owned(json) json_t *plan_root = json_parse(again.out->chars, again.out->length, "said", NULL);
+    const json_t *item = json_array_get(json_at(plan_root, "forecast/not_planned"), 0);
 
     assert_non_null(strstr(table.out->chars, "queue chat in backup: 25 % of the window is unknown "
                                              "each time; the numbers speak of the rest."));
-    assert_null(strstr(plan.out->chars, "NOT planned"));
-    assert_null(strstr(file->chars, "NOT planned"));
     assert_null(strstr(file->chars, "chat x 1.0000"));
+
+    /* The plan is for the rest of the window, so it claims nothing for the window. */
+    assert_non_null(strstr(plan.out->chars, "backup           queue chat: NOT planned for any "
+                                            "attainment (partly-known): over a tenth"));
+    assert_non_null(strstr(file->chars, "no attainment is claimed (1 of 3 queues in windows): chat "
+                                        "in backup (partly-known)"));
+    assert_non_null(strstr(file->chars, "NOT planned for any attainment (partly-known)"));
+    assert_non_null(strstr(record->chars, "\"no_forecast\": \"partly-known\""));
+    assert_int_equal(json_array_size(json_at(plan_root, "forecast/not_planned")), 1);
+    assert_string_equal(json_text_or(item, "window", ""), "backup");
+    assert_string_equal(json_text_or(item, "why", ""), "partly-known");
 }
 
 /* Rows are missing anywhere: nothing is foretold, and no plan says that it was. */
@@ -224,7 +238,7 @@ static void what_has_no_forecast_is_named_and_no_attainment_is_claimed_for_it(vo
 
     assert_non_null(strstr(plan.out->chars, "backup           queue chat: NOT planned for any "
                                             "attainment (unknown): over a tenth"));
-    assert_non_null(strstr(file->chars, "NOT planned for, because there is no forecast (1 of 3 "
+    assert_non_null(strstr(file->chars, "NOT planned for, and no attainment is claimed (1 of 3 "
                                         "queues in windows): chat in backup (unknown)"));
     assert_non_null(strstr(file->chars, "chat x 1.0000, NOT planned for any attainment (unknown)"));
     assert_int_equal(json_array_size(json_at(plan_root, "forecast/not_planned")), 1);

@@ -51,6 +51,9 @@ static inline bool forecast_is_foretold(const struct forecast_cell *cell)
     return forecast_lack(cell) == FORECAST_FORETOLD;
 }
 
+/* Whether nine tenths of the window are usually known: the bound is of the window as a whole. */
+bool forecast_is_whole(const struct forecast_cell *cell);
+
 /* The same of a plan that scales the last seven days to `upper`. */
 enum forecast_lack forecast_plan_lack(const struct forecast_cell *cell);
 

@@ -32,6 +32,8 @@ enum forecast_lack { /* why nothing is said of a window's next days */
                                            too old */
                      FORECAST_NO_SHAPE, /* of a plan alone: the last seven days cannot be scaled to
                                            the bound */
+                     FORECAST_PARTLY,   /* of a plan alone: over a tenth of the window is unknown
+                                           each time, and the bound is of the rest */
 };
 
 struct forecast_setup {

@@ -5,6 +5,8 @@
  */
 #include "windows/forecast/forecast.h"
 
+static const double whole_share = 0.9; /* of a window, as of each of its days */
+
 enum forecast_lack forecast_lack(const struct forecast_cell *cell)
 {
     size_t known = 0;
@@ -20,11 +22,18 @@ enum forecast_lack forecast_lack(const struct forecast_cell *cell)
     return cell->idle > 0 ? FORECAST_IDLE : FORECAST_UNKNOWN;
 }
 
+bool forecast_is_whole(const struct forecast_cell *cell)
+{
+    return cell->usually_known >= whole_share;
+}
+
 enum forecast_lack forecast_plan_lack(const struct forecast_cell *cell)
 {
     enum forecast_lack lack = forecast_lack(cell);
 
-    return lack == FORECAST_FORETOLD && !cell->is_scaled ? FORECAST_NO_SHAPE : lack;
+    if (lack == FORECAST_FORETOLD && !cell->is_scaled)
+        return FORECAST_NO_SHAPE;
+    return lack == FORECAST_FORETOLD && !forecast_is_whole(cell) ? FORECAST_PARTLY : lack;
 }
 
 static const struct {
@@ -41,6 +50,9 @@ static const struct {
                                         "known are over 16 weeks old: give newer demand" },
     [FORECAST_NO_SHAPE] = { "no-shape", "too little arrived in the last seven days to be scaled to "
                                         "its bound: give newer demand" },
+    [FORECAST_PARTLY] = { "partly-known", "over a tenth of it is unknown each time, and the plan "
+                                          "is for the rest: fill the gaps, or give --missing zero "
+                                          "if a step without a row means that nothing arrived" },
 };
 
 const char *forecast_lack_name(enum forecast_lack lack)

@@ -24,6 +24,16 @@ double forecast_share_of(double attainment, int horizon_days)
     return misses * (horizon_days == 1 ? nightly_part : 1);
 }
 
+/* The boldest share that misses no more days than these. */
+static size_t share_alone(double misses)
+{
+    size_t share = 0;
+
+    while (share + 1 < SHARES && shares_grid[share] > misses + finest)
+        share++;
+    return share;
+}
+
 static void set_cell(const struct forecast_cell *from, int gpus, struct shares_cell *cell)
 {
     memcpy(cell->bounds, from->uppers, sizeof cell->bounds);
@@ -37,19 +47,24 @@ static void set_cell(const struct forecast_cell *from, int gpus, struct shares_c
         }
 }
 
-/* Chooses a share for each cell, from its present prediction. */
+/* Chooses a share for each cell, from its present prediction.  Of a window that is known in part no
+   attainment is claimed: it takes no misses from the others. */
 static void choose(const struct forecast_share *items, size_t count, double attainment,
                    size_t *shares)
 {
     size_t windows = items[0].forecast->count;
+    double misses = forecast_share_of(attainment, items[0].setup.horizon_days);
     struct shares_cell *cells = mem_new_array(count * windows, sizeof *cells);
 
     for (size_t i = 0; i < count; i++)
         for (size_t window = 0; window < windows; window++)
-            set_cell(&items[i].forecast->cells[window], items[i].gpus,
-                     &cells[i * windows + window]);
-    shares_choose(cells, count * windows,
-                  forecast_share_of(attainment, items[0].setup.horizon_days), shares);
+            if (forecast_is_whole(&items[i].forecast->cells[window]))
+                set_cell(&items[i].forecast->cells[window], items[i].gpus,
+                         &cells[i * windows + window]);
+    shares_choose(cells, count * windows, misses, shares);
+    for (size_t cell = 0; cell < count * windows; cell++)
+        if (!forecast_is_whole(&items[cell / windows].forecast->cells[cell % windows]))
+            shares[cell] = share_alone(misses);
     mem_free(cells);
 }
 

@@ -268,6 +268,13 @@ static int check_change(const struct forecasts *forecasts, const struct allocate
         int had = replicas_of(model, change->stands, queue);
         int gets = replicas_of(model, change->planned, queue);
 
+        if (cell && gets < had && forecast_plan_lack(cell) == FORECAST_NO_SHAPE)
+            return error_set(err, ERROR_DENIED,
+                             "the forecast of queue %s has a bound, but too little arrived in the "
+                             "last seven days to be scaled to it (no-shape), and window %s would "
+                             "shrink from %d to %d replicas: give newer demand, or leave "
+                             "--forecast out",
+                             name, model->windows->items[change->window].name, had, gets);
         if (cell && cell->stale != FORECAST_FRESH && gets < had)
             return error_set(err, ERROR_DENIED,
                              "the forecast of queue %s is stale (%s), and window %s would shrink "

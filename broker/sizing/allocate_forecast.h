@@ -6,7 +6,9 @@
  * planned from last week's demand.
  *
  * A stale forecast never shrinks production: when it is stale for a queue, and the plan has fewer
- * replicas of that queue in a window than the schedule file that is there, nothing is written.
+ * replicas of that queue in a window than the schedule file that is there, nothing is written.  The
+ * same holds if there is a bound that last week's arrivals cannot be scaled to: an exporter that
+ * died may look like a week in which nothing arrived.
  */
 #pragma once
 

@@ -261,6 +261,50 @@ static void a_stale_forecast_never_shrinks_production(void **state)
     assert_int_equal(replicas_in(folder, "schedules/day.yaml"), planned + 5);
 }
 
+/* Writes weeks in which the last one of queue chat has no arrivals, while another queue goes on. */
+static void write_silent_week(const char *folder, double last_week)
+{
+    owned(text) struct text *csv = text_new(1 << 20);
+    int64_t first = civil_day(2026, 10, 19) * DAY_MS;
+
+    text_add(csv, "t,queue,count\n");
+    for (int step = 0; step < 28 * 144; step++) {
+        char time[WALL_TEXT_SIZE];
+
+        wall_format((struct wall_time){ first + step * (10 * (int64_t)MINUTE_MS) }, time);
+        text_add(csv, "%s,other,300\n", time);
+        text_add(csv, "%s,chat,%.0f\n", time, step / 144 >= 21 ? 300 * last_week : 300.0);
+    }
+    mem_free(test_folder_write(folder, "weeks.csv", csv->chars));
+}
+
+/* A week without arrivals may be one in which an exporter was dead: there is a bound, but nothing
+   that could be scaled to it. */
+static void a_week_of_silence_never_shrinks_production(void **state)
+{
+    owned(test_folder) char *folder = weeks_folder(1);
+
+    (void)state;
+    write_silent_week(folder, 1);
+    owned(said) struct said first = expect_code(folder, EXIT_DONE, ALLOCATE "--forecast" NOW);
+    int planned = replicas_in(folder, "schedules/day.yaml");
+
+    assert_non_null(strstr(first.out->chars, "wrote"));
+    assert_true(planned > 5);
+    for (int last = 0; last < 2; last++) { /* none at all, and a few */
+        write_silent_week(folder, 0.01 * last);
+        owned(said) struct said held = expect_code(folder, EXIT_REFUSED, ALLOCATE "--forecast" NOW);
+        assert_non_null(strstr(held.err->chars, "(no-shape), and window day would shrink from"));
+        assert_non_null(strstr(held.err->chars, "queue chat"));
+        assert_int_equal(replicas_in(folder, "schedules/day.yaml"), planned);
+    }
+
+    /* Last week's demand is what people may plan from, if they mean it. */
+    owned(said) struct said plain = expect_code(folder, EXIT_DONE, ALLOCATE);
+    assert_non_null(strstr(plain.out->chars, "wrote"));
+    assert_true(replicas_in(folder, "schedules/day.yaml") < planned);
+}
+
 /* What ended long before now says nothing of now.  The files hold the same bytes as if it did. */
 static void demand_that_ended_long_ago_never_shrinks_production(void **state)
 {
@@ -317,6 +361,7 @@ int main(void)
         cmocka_unit_test(the_window_that_is_planned_again_is_in_force_now),
         cmocka_unit_test(demand_that_ends_after_now_is_told),
         cmocka_unit_test(a_stale_forecast_never_shrinks_production),
+        cmocka_unit_test(a_week_of_silence_never_shrinks_production),
         cmocka_unit_test(demand_that_ended_long_ago_never_shrinks_production),
         cmocka_unit_test(an_event_is_named_as_not_planned_for),
     };

@@ -66,8 +66,16 @@ static void note_unknown(const struct demand *demand, const struct demand_option
         }
     }
     require(unknown <= steps && (unknown > 0) == (worst != NULL));
-    if (!worst || text_equal(demand_input_missing(demand, options), "zero"))
+    if (!worst)
         return;
+    if (text_equal(demand_input_missing(demand, options), "zero")) {
+        add_note(notes,
+                 "%zu of %zu steps are unknown by %s, in %zu of %zu queues (most in %s: %zu of "
+                 "%zu); they are left out",
+                 unknown, steps, options->gaps ? options->gaps : "--gaps", queues, demand->count,
+                 worst->queue, most, worst->count);
+        return;
+    }
     add_note(notes,
              "%zu of %zu steps have no row and are unknown, in %zu of %zu queues (most in %s: %zu "
              "of %zu); they are left out. If the export leaves out steps without arrivals, give "
@@ -197,6 +205,11 @@ static void note_void(const struct demand *demand, const struct demand_options *
                  demand->facts.void_cells, demand_input_missing(demand, options));
     if (demand->facts.empty_queues > 0)
         add_note(notes, "queues without any count are left out: %zu", demand->facts.empty_queues);
+    if (demand->facts.file_gaps > 0 && demand->count > 1)
+        add_note(notes,
+                 "%zu of %zu gaps of %s name this file in their column trace, and no queue: they "
+                 "are gaps of all its %zu queues",
+                 demand->facts.file_gaps, demand->facts.gaps, options->gaps, demand->count);
     if (demand->facts.idle_gaps > 0)
         add_note(notes,
                  "%zu of %zu gaps of %s change nothing: they name neither a queue nor this file in "

@@ -102,6 +102,33 @@ static void with_the_remedy_nothing_is_unknown(void **state)
     assert_null(strstr(said.err->chars, "note:"));
 }
 
+/* A day of a month, of one queue; silence is said to be zero everywhere else. */
+static void a_gap_is_named_where_silence_is_zero(void **state)
+{
+    owned(text) struct text *csv = write_weeks(10, 2, "Z");
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *gaps = test_folder_write(
+        folder, "gaps.csv",
+        "trace,gap_start,gap_end\nchat,2026-10-21,2026-10-22\nd,2026-10-22,2026-10-23\n");
+
+    (void)state;
+    text_add(csv, "2026-10-21T00:00:00Z,embed,1\n2026-10-21T00:10:00Z,embed,1\n");
+
+    owned(said) struct said said = ask(folder,
+                                       "replay --demand @/d.csv -q chat --servers 40 --service 20s "
+                                       "--missing zero --gaps @/gaps.csv",
+                                       csv);
+
+    if (!strstr(said.err->chars, "d.csv: 432 of 8060 steps are unknown by ") ||
+        !strstr(said.err->chars, "gaps.csv, in 2 of 2 queues (most in chat: 288 of 4030); they are "
+                                 "left out") ||
+        !strstr(said.err->chars, "d.csv: 1 of 2 gaps of ") ||
+        !strstr(said.err->chars, "name this file in their column trace, and no queue: they are "
+                                 "gaps of all its 2 queues"))
+        fail_msg("%s", said.err->chars);
+    assert_non_null(gaps);
+}
+
 /* 2026-11-01 is when New York goes back by an hour: these rows show its hour once. */
 static void each_command_reads_times_in_its_zone(void **state)
 {
@@ -219,6 +246,7 @@ int main(void)
         cmocka_unit_test(each_command_names_unknown_steps_and_the_remedy),
         cmocka_unit_test(json_counts_the_unknown_steps),
         cmocka_unit_test(with_the_remedy_nothing_is_unknown),
+        cmocka_unit_test(a_gap_is_named_where_silence_is_zero),
         cmocka_unit_test(each_command_reads_times_in_its_zone),
         cmocka_unit_test(the_header_of_a_plan_says_how_the_demand_was_read),
         cmocka_unit_test(a_queue_of_longer_steps_is_named_where_silence_is_zero),

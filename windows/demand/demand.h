@@ -17,8 +17,8 @@
  *
  * In all others a step without a row is unknown, and unknown is never taken for zero: each user of
  * a series skips such steps.  With missing_zero it counts as zero arrivals, except where a gaps
- * file (columns gap_start*, gap_end* and, where given, trace: a queue or part of the file's name)
- * says that nothing is known.  Where one class of a step is missing, the whole step is unknown.
+ * file (columns gap_start*, gap_end* and, where given, trace: a queue, or the file's name) says
+ * that nothing is known.  Where one class of a step is missing, the whole step is unknown.
  */
 #pragma once
 
@@ -62,6 +62,7 @@ struct demand_facts {
     size_t void_cells;   /* cells that should hold a count, and hold none: no rows */
     size_t empty_queues; /* left out, because none of their cells holds a count */
     size_t gaps;         /* rows of the gaps file */
+    size_t file_gaps;    /* of them: they name the file, and are gaps of all its queues */
     size_t idle_gaps;    /* of them: they touch no step of this file's queues */
 };
 

@@ -13,7 +13,7 @@
 enum { GAPS_BYTES_MAX = 16 << 20 };
 
 struct gap {
-    const char *trace; /* NULL: all queues */
+    const char *trace; /* a queue, or the demand file; NULL: all queues */
     int64_t start_ms;
     int64_t end_ms;
 };
@@ -72,11 +72,35 @@ static bool mark(struct demand_series *series, const struct gap *gap)
     return is_any;
 }
 
+/* "arrivals_nasa.csv.gz" may be called arrivals_nasa or nasa. */
+static bool is_name_of(const char *source, const char *trace)
+{
+    static const char arrivals[] = "arrivals_";
+    owned(chars) char *name = demand_name_of_source(source);
+    size_t start = text_starts_with(name, arrivals) ? strlen(arrivals) : 0;
+
+    return text_equal(name, trace) || text_equal(name + start, trace);
+}
+
+/* A queue's name says which queue is meant, even if the file has this name, too. */
+static void mark_named(struct demand *demand, const char *source, const struct gap *gap)
+{
+    bool is_queue = gap->trace && demand_find(demand, gap->trace);
+    bool is_file = gap->trace && !is_queue && is_name_of(source, gap->trace);
+    bool is_any = false;
+
+    for (size_t i = 0; i < demand->count; i++)
+        if (!gap->trace || is_file || text_equal(gap->trace, demand->series[i].queue))
+            is_any |= mark(&demand->series[i], gap);
+    demand->facts.gaps++;
+    demand->facts.file_gaps += is_file;
+    demand->facts.idle_gaps += !is_any;
+}
+
 int demand_gaps_read(struct demand *demand, const char *path, const struct time_zone *zone,
                      const char *demand_source, struct error *err)
 {
     owned(text) struct text *bytes = file_read_unpacked(path, GAPS_BYTES_MAX, err);
-    const char *slash = strrchr(demand_source, '/');
     struct csv csv;
     int more;
 
@@ -99,15 +123,11 @@ int demand_gaps_read(struct demand *demand, const char *path, const struct time_
             return -1;
         if (gap.end_ms <= gap.start_ms)
             return csv_error(&csv, csv.line, err, "the gap ends before it begins");
-
-        bool is_any = false;
-
-        for (size_t i = 0; i < demand->count; i++)
-            if (!gap.trace || text_equal(gap.trace, demand->series[i].queue) ||
-                strstr(slash ? slash + 1 : demand_source, gap.trace))
-                is_any |= mark(&demand->series[i], &gap);
-        demand->facts.gaps++;
-        demand->facts.idle_gaps += !is_any;
+        if (gap.trace && !*gap.trace)
+            return csv_error(&csv, csv.line, err,
+                             "trace: is empty: expected a queue, or no column trace if each gap is "
+                             "one of all queues");
+        mark_named(demand, demand_source, &gap);
     }
     return more;
 }

@@ -52,8 +52,7 @@ void demand_rows_clear(struct demand_rows *rows)
     array_clear(&rows->queues);
 }
 
-/* "traces/arrivals.csv.gz" is "arrivals". */
-static char *name_of_source(const char *source)
+char *demand_name_of_source(const char *source)
 {
     const char *slash = strrchr(source, '/');
     char *name = mem_copy_chars(slash ? slash + 1 : source);
@@ -74,7 +73,7 @@ static int name_queues(const struct whole *whole, struct demand_part *part, stru
     const struct columns *columns = &whole->columns;
 
     if ((columns->count >= 0 || columns->is_log) && columns->queue < 0)
-        array_add(&part->queues)->name = name_of_source(whole->rows->source);
+        array_add(&part->queues)->name = demand_name_of_source(whole->rows->source);
     for (size_t i = 0; i < columns->name_count; i++) {
         if (!columns_is_queue(columns, i))
             continue;

@@ -45,6 +45,9 @@ int demand_rows_read(struct demand_rows *rows, struct demand_feed *feed, bool ke
                      size_t part_bytes, struct error *err) __attribute__((warn_unused_result));
 void demand_rows_clear(struct demand_rows *rows);
 
+/* The name of a queue that only its file names: "traces/chat.csv.gz" is "chat".  mem_free() it. */
+char *demand_name_of_source(const char *source);
+
 /* Marks what the gaps file at `path` lists; `source` is the demand file's name.  In demand_gaps.c.
  */
 int demand_gaps_read(struct demand *demand, const char *path, const struct time_zone *zone,

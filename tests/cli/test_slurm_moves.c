@@ -13,10 +13,13 @@
 #include "clusters/slurm_snapshot.h"
 #include "tests/cli/slurm_world.h"
 #include "tests/support/sweep.h"
+#include "tools/simulator/model/simulator.h"
 #include "tools/simulator/slurm/ctld.h"
+#include "tools/simulator/slurm/ctld_peek.h"
 
 enum {
     REPLACING_COMMITS = 8,
+    CLEARING_COMMITS = 12,
     SAMPLE = 48, /* without SLUICE_SWEEP one commit in so many */
 };
 
@@ -391,30 +394,101 @@ static void an_announcement_may_be_late_twice(void **state)
     }
 }
 
-/* A person drained a node before, with a reason: whether it moves or not, the reason is there as
-   long as the node is. */
+static char *show(struct rehearsal *rehearsal, const char *node)
+{
+    owned(chars) char *line = text_format("scontrol -o show node %s", node);
+
+    return run_command(rehearsal, line);
+}
+
+/* Slurm 24.11 adds its own words when the machine is gone. */
+static void expect_drained_by_anna(struct rehearsal *rehearsal, const char *node)
+{
+    owned(chars) char *shown = show(rehearsal, node);
+
+    if (!strstr(shown, "DRAIN") ||
+        (!strstr(shown, "Reason=fan 3 is loud (anna) [person@") &&
+         !strstr(shown, "Reason=fan 3 is loud (anna) : Not responding [")))
+        fail_msg("%s", shown);
+}
+
+/* A person drains the node during its notice, with a reason. */
+static char *drain_in_notice(struct rehearsal *rehearsal)
+{
+    char *node = mem_copy_chars(run_to(rehearsal, STEP_NOTICE)->node);
+    owned(chars) char *drain = text_format(
+        "scontrol update NodeName=%s State=DRAIN Reason='fan 3 is loud (anna)'", node);
+
+    mem_free(run_command(rehearsal, drain));
+    return node;
+}
+
+static void expect_record(struct rehearsal *rehearsal, const char *node)
+{
+    owned(chars) char *shown = show(rehearsal, node);
+
+    expect_drained_by_anna(rehearsal, node);
+    if (!strstr(shown, "Comment=sluice: its machine left to pool prod-a-east"))
+        fail_msg("%s", shown);
+}
+
+/* The node moves, and the reason is there when a slurmd comes under its name.  sluice then leaves
+   it so. */
 static void a_persons_drain_keeps_its_reason(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         owned(test_folder) char *folder = test_folder_new();
         owned(rehearsal) struct rehearsal *rehearsal = begin(&kinds[i], folder, 7);
-        struct transfer *transfer = run_to(rehearsal, STEP_NOTICE);
-        owned(chars) char *drain = text_format("scontrol update NodeName=%s State=DRAIN "
-                                               "Reason='fan 3 is loud (anna)'",
-                                               transfer->node);
+        owned(chars) char *node = drain_in_notice(rehearsal);
 
-        mem_free(run_command(rehearsal, drain));
         assert_non_null(run_to(rehearsal, STEP_DRAIN));
-
-        owned(chars) char *show = text_format("scontrol -o show node %s", transfer->node);
-        owned(chars) char *shown = run_command(rehearsal, show);
-
-        assert_non_null(strstr(shown, "Reason=fan 3 is loud (anna) [person@"));
+        expect_drained_by_anna(rehearsal, node);
         run_there_and_back(rehearsal);
+        expect_drained_by_anna(rehearsal, node);
+        if (text_equal(kinds[i].nodes, "dynamic")) {
+            expect_there_and_back(rehearsal);
+            expect_record(rehearsal, node);
+            sim_slurm_slurmd(rehearsal->simulator, "research-a", node, true);
+            rehearsal_run(rehearsal, 5 * MINUTE_MS);
+            expect_drained_by_anna(rehearsal, node);
+        }
         simulator_check_end(rehearsal->simulator);
         assert_int_equal(rehearsal_violations(rehearsal), 0);
     }
+}
+
+/* The service dies at a commit from the removal of the machine on. */
+static void a_persons_drain_outlives_the_service(void **state)
+{
+    struct sweep_part part = sweep_part(5);
+
+    (void)state;
+    for (int64_t at = 1; at <= CLEARING_COMMITS; at++)
+        for (int is_after = 0; is_after <= 1; is_after++) {
+            if (!sweep_plays(&part))
+                continue;
+
+            owned(test_folder) char *folder = test_folder_new();
+            owned(rehearsal) struct rehearsal *rehearsal = begin(&kinds[at % 2], folder, 7);
+            owned(chars) char *node = drain_in_notice(rehearsal);
+            struct error err = { 0 };
+
+            assert_non_null(run_to(rehearsal, STEP_RELEASE));
+            if (is_after)
+                rehearsal_kill_after_commit(rehearsal, at);
+            else
+                rehearsal_kill_at_commit(rehearsal, at);
+            run_there_and_back(rehearsal);
+            assert_true(rehearsal->is_dead);
+            rehearsal_kill(rehearsal);
+            rehearsal_run(rehearsal, 20 * SECOND_MS);
+            if (rehearsal_start(rehearsal, &err) < 0)
+                fail_msg("%s", err.text);
+            run_there_and_back(rehearsal);
+            expect_there_and_back(rehearsal);
+            expect_record(rehearsal, node);
+        }
 }
 
 /* All nodes but the spared one, with commas. */
@@ -512,6 +586,7 @@ int main(void)
         cmocka_unit_test(a_signal_that_is_refused_keeps_no_job),
         cmocka_unit_test(a_signal_without_an_outcome_is_sent_again),
         cmocka_unit_test(a_persons_drain_keeps_its_reason),
+        cmocka_unit_test(a_persons_drain_outlives_the_service),
         cmocka_unit_test(reserved_nodes_go_last),
         cmocka_unit_test(a_late_announcement_is_put_off),
         cmocka_unit_test(an_announcement_may_be_late_twice),

@@ -7,6 +7,7 @@
 #include "broker/doctor/doctor.h"
 #include "tests/cli/slurm_world.h"
 #include "tools/simulator/slurm/ctld.h"
+#include "tools/simulator/slurm/ctld_peek.h"
 
 static const char *const returns[] = { ", return_to_service: 0", ", return_to_service: 1",
                                        ", return_to_service: 2" };
@@ -170,6 +171,72 @@ static void a_person_takes_a_node_out_during_the_notice(void **state)
             else
                 assert_int_equal(go_to(rehearsal, STEP_DRAIN)->state, TRANSFER_LIVE);
             assert_int_equal(rehearsal_violations(rehearsal), 0);
+        }
+}
+
+/* The move back, from when its machine has a name. */
+static struct transfer *run_to_order(struct rehearsal *rehearsal)
+{
+    for (int64_t ms = 0; ms < PLAY_MS; ms += STEPWISE_MS) {
+        struct transfer *transfer = transfer_at(rehearsal, 1);
+
+        if (transfer && transfer->step == STEP_ACQUIRE && transfer->new_instance[0] != '\0')
+            return transfer;
+        rehearsal_run(rehearsal, STEPWISE_MS);
+    }
+    fail_msg("no machine is ordered");
+    return NULL;
+}
+
+/* As the step that clears up leaves the record of a dynamic node that a person drained. */
+static void leave_record(struct rehearsal *rehearsal, const char *node)
+{
+    sim_slurm_slurmd(rehearsal->simulator, "research-a", node, true);
+    rehearsal_run(rehearsal, 4 * SECOND_MS);
+    set_node(rehearsal, node, DRAIN " Comment='sluice: its machine left'");
+    sim_slurm_slurmd(rehearsal->simulator, "research-a", node, false);
+}
+
+/* A machine comes under the name of a node that a person drained.  is_lifted: that person, or
+   another, resumes the node. */
+static char *come_under_a_drain(const struct kind *kind, bool is_lifted)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = begin(kind, folder, 5);
+    const struct transfer *transfer = run_to_order(rehearsal);
+    owned(chars) char *node = mem_copy_chars(transfer->new_instance);
+    owned(chars) char *show = text_format("scontrol -o show node %s", node);
+
+    leave_record(rehearsal, node);
+    for (int i = 0; is_lifted && i < 600 && transfer->step < STEP_JOIN; i++)
+        rehearsal_run(rehearsal, SECOND_MS);
+    if (is_lifted) {
+        rehearsal_run(rehearsal, MINUTE_MS);
+        assert_non_null(strstr(transfer->waiting, "to be lifted: bad PSU (anna)"));
+        set_node(rehearsal, node, "RESUME");
+    }
+    run_there_and_back(rehearsal);
+    expect_there_and_back(rehearsal);
+    assert_int_equal(transfer->attempt, is_lifted ? 1 : 2);
+    assert_int_equal(text_equal(transfer->new_node, node), is_lifted);
+    return run_command(rehearsal, show);
+}
+
+/* Until a person lifts the drain the machine cannot serve, and is discarded.  The drain and its
+   reason wait for the next one. */
+static void the_drain_of_a_person_outlives_machines(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        for (int is_lifted = 0; is_lifted <= 1; is_lifted++) {
+            if (!text_equal(kinds[i].nodes, "dynamic"))
+                continue;
+
+            owned(chars) char *shown = come_under_a_drain(&kinds[i], is_lifted);
+
+            if (is_lifted ? strstr(shown, "DRAIN") || strstr(shown, "Comment=")
+                          : !strstr(shown, "+DRAIN") || !strstr(shown, "Reason=bad PSU (anna)"))
+                fail_msg("%s", shown);
         }
 }
 
@@ -383,6 +450,7 @@ int main(void)
         cmocka_unit_test(a_hidden_node_keeps_no_trace_of_a_move),
         cmocka_unit_test(a_node_that_a_person_set_down_is_not_chosen),
         cmocka_unit_test(a_person_takes_a_node_out_during_the_notice),
+        cmocka_unit_test(the_drain_of_a_person_outlives_machines),
         cmocka_unit_test(a_reclaim_waits_for_no_schedule),
         cmocka_unit_test(a_leader_elsewhere_gets_its_signal),
         cmocka_unit_test(the_doctor_names_a_list_that_is_long),

@@ -9,6 +9,7 @@
 #include "tests/support/unit.h"
 #include "tools/simulator/model/model.h"
 #include "tools/simulator/model/slurm.h"
+#include "tools/simulator/slurm/ctld_peek.h"
 
 static const char config[] =
     "clusters:\n"
@@ -53,7 +54,8 @@ static void close_bench(struct bench *bench)
     test_folder_free(bench->folder);
 }
 
-/* Lines of a person begin with "!", "-" takes a machine away; all others are sluice's. */
+/* Lines of a person begin with "!", "-" takes a machine away, "+" starts the slurmd of a dynamic
+   node; all others are sluice's. */
 static void act(struct bench *bench, const char *line)
 {
     owned(text) struct text *out = text_new(1 << 20);
@@ -62,6 +64,8 @@ static void act(struct bench *bench, const char *line)
 
     if (text_equal(line, "-")) {
         sim_pool_shrink(bench->simulator, &bench->simulator->pools[0]);
+    } else if (line[0] == '+') {
+        sim_slurm_slurmd(bench->simulator, "lab", line + 1, true);
     } else if (line[0] == '!') {
         output.status = simulator_slurm_run(bench->simulator, "lab", line + 1, out);
     } else {
@@ -98,6 +102,9 @@ static const struct {
       NULL },
     { { KEEP, "scontrol update NodeName=n1 State=UNDRAIN" }, "S3" },
     { { KEEP, DRAIN("n1") }, "S3" },
+    { { "+d1", "!scontrol update NodeName=d1 State=DRAIN Reason='fan 3'",
+        "scontrol delete NodeName=d1" },
+      "S3" },
     { { "!scontrol create reservation ReservationName=theirs Nodes=n1 StartTime=now+60 "
         "Duration=60 Users=root Flags=MAINT",
         "scontrol delete ReservationName=theirs" },

@@ -233,6 +233,29 @@ void a_person_sets_it_down(struct stage *stage)
     stage_await_node(stage, "n1", SLURM_NODE_IDLE, GONE);
 }
 
+/* slurmctld restarts meanwhile. */
+void a_drained_record_waits_for_its_slurmd(struct stage *stage)
+{
+    stage_run(stage, "scontrol delete NodeName=d6"); /* of a case that failed */
+    stage_start_slurmd(stage, "d6");
+    stage_pass(stage, 5 * SECOND_MS);
+    stage_await_node(stage, "d6", SLURM_NODE_IDLE | SLURM_NODE_DYNAMIC, GONE);
+    stage_must(stage, "scontrol update NodeName=d6 State=DRAIN Reason='fan 3' Comment='kept'");
+    stage_stop_slurmd(stage, "d6");
+    expect_reason(stage, "d6", "fan 3", "fan 3 : Not responding");
+    stage_stop_ctld(stage);
+    stage_start_ctld(stage);
+    slurm_client_forget(stage->client);
+    stage_await_node(stage, "d6", SLURM_NODE_DOWN | DRAINED | SLURM_NODE_DYNAMIC, 0);
+    stage_start_slurmd(stage, "d6");
+    stage_await_node(stage, "d6", SLURM_NODE_IDLE | DRAINED, GONE);
+    assert_string_equal(stage_node(stage, "d6").reason,
+                        stage->release < 2411 ? "fan 3" : "fan 3 : Not responding");
+    assert_string_equal(stage_node(stage, "d6").comment, "kept");
+    stage_stop_slurmd(stage, "d6");
+    stage_must(stage, "scontrol delete NodeName=d6");
+}
+
 void a_dynamic_node_is_deleted(struct stage *stage)
 {
     const struct slurm_blanks blanks = { .node = "d7" };

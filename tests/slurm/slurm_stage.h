@@ -133,6 +133,7 @@ CASE(power_needs_power_saving);
 CASE(down_ends_the_jobs);
 CASE(a_dead_slurmd_has_a_reason);
 CASE(a_person_sets_it_down);
+CASE(a_drained_record_waits_for_its_slurmd);
 CASE(a_dynamic_node_is_deleted);
 CASE(a_node_of_the_configuration_stays);
 CASE(a_node_made_twice);

@@ -197,6 +197,13 @@ const struct slurm_case slurm_cases[] = {
       "ends after a requeue. That of 24.11 has no job that waits",
       the_list_has_what_holds_nodes, ON_BOTH, 0,
       "22.05 pays no heed to `--states` beside `--json`. slurmrestd cannot filter" },
+    /* nodes that leave */
+    { "S63",
+      "the record of a dynamic node outlives its slurmd and a restart of slurmctld: a slurmd that "
+      "registers under its name finds the drain, the reason and the comment",
+      a_drained_record_waits_for_its_slurmd, ON_BOTH, 0,
+      "So sluice deletes no record that a person drained. It has the address of the first slurmd: "
+      "one that registers from another is NOT_RESPONDING" },
 };
 
 const size_t slurm_case_count = COUNT_OF(slurm_cases);

@@ -5,6 +5,9 @@
  * dynamic node is deleted.  A static one never is: slurmctld of 22.05 deletes it too, and then does
  * not start with its configuration.  It stays drained with sluice's reason and reservation, which
  * survive a restart of slurmctld.
+ *
+ * A node that a person drained keeps its record, also a dynamic one: if slurmd registers under its
+ * name again, it takes the record, with the drain, the reason and its user.
  */
 #include "broker/sides/slurm/slurm_effects.h"
 #include "broker/sides/slurm/slurm_side.h"
@@ -63,6 +66,21 @@ static enum verdict give_back(struct runner *runner, struct transfer *transfer,
     return slurm_undo(runner, transfer);
 }
 
+/* The comment tells people why a node without a machine is there; and slurm_discard(), that the
+   record is older than the next machine.  A comment of others serves as well. */
+static enum verdict keep(struct runner *runner, struct transfer *transfer, const struct node *node)
+{
+    const char *comment = node_annotation(node, SLURM_NOTE_COMMENT) ?: "";
+    owned(chars) char *words = slurm_words_for_record(transfer);
+
+    if (text_equal(comment, words) || (comment[0] != '\0' && !slurm_has_our_comment(node)))
+        return STEP_DONE;
+    transfer_wait_for(
+        transfer, "node %s, which is drained by another, to say that its machine left", node->name);
+    (void)slurm_ask_node(runner, transfer, &slurm_effect_keep, node, node->uid);
+    return STEP_WAIT;
+}
+
 enum verdict slurm_clear(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = slurm_leaving_node(runner, transfer);
@@ -73,13 +91,17 @@ enum verdict slurm_clear(struct runner *runner, struct transfer *transfer)
         return STEP_WAIT;
     if (slurm_is_lodged(runner, transfer))
         return give_back(runner, transfer, node);
-    if (!node || (!side_is_marked(node, transfer) && !node_has_taint(node, SLUICE_TAINT_STARTING)))
+    if (!node)
+        return STEP_DONE;
+    if (slurm_is_kept(node) && !has_reservation(node))
+        return is_dynamic ? keep(runner, transfer, node) : STEP_DONE;
+    if (!side_is_marked(node, transfer) && !node_has_taint(node, SLUICE_TAINT_STARTING))
         return STEP_DONE;
     if (node_has_taint(node, SLUICE_TAINT_STARTING)) {
         transfer_wait_for(transfer, "Slurm to see that node %s does not respond", node->name);
         return STEP_WAIT;
     }
-    if (!is_dynamic && !slurm_is_drained_by(node, "other")) {
+    if (!is_dynamic && !slurm_is_kept(node)) {
         transfer_wait_for(transfer, "node %s to be kept without its machine", node->name);
         (void)slurm_ask_node(runner, transfer, &slurm_effect_park, node, node->uid);
         return STEP_WAIT;
@@ -89,7 +111,7 @@ enum verdict slurm_clear(struct runner *runner, struct transfer *transfer)
         (void)slurm_ask_node(runner, transfer, &slurm_effect_lift, node, node->uid);
         return STEP_WAIT;
     }
-    if (!is_dynamic) /* a person's drain keeps it closed */
+    if (!is_dynamic)
         return STEP_DONE;
     transfer_wait_for(transfer, "node %s to be deleted in Slurm", node->name);
     (void)slurm_ask_node(runner, transfer, &slurm_effect_forget, node, node->uid);

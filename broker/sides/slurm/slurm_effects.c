@@ -39,6 +39,8 @@ static enum slurm_action action_of(const struct effect_kind *kind)
         { &slurm_effect_unreserve, SLURM_DELETE_RESERVATION },
         { &slurm_effect_lift, SLURM_DELETE_RESERVATION },
         { &slurm_effect_forget, SLURM_DELETE_NODE },
+        { &slurm_effect_keep, SLURM_CHANGE_NODE },
+        { &slurm_effect_tidy, SLURM_CHANGE_NODE },
         { &slurm_effect_park, SLURM_CHANGE_NODE },
         { &slurm_effect_admit, SLURM_DELETE_RESERVATION },
         { &slurm_effect_resume, SLURM_CHANGE_NODE },
@@ -161,6 +163,21 @@ static void prepare_comment(struct effect *effect, const struct effect_target *t
 
     prepare_node(target, intent);
     json_put(intent->patch, "comment", json_text(comment));
+}
+
+char *slurm_words_for_record(const struct transfer *transfer)
+{
+    return text_format("%sits machine left to pool %s (%s), and the drain stays",
+                       SLURM_COMMENT_START, transfer->target->name, transfer->id);
+}
+
+static void prepare_keep(struct effect *effect, const struct effect_target *target,
+                         struct intent *intent)
+{
+    owned(chars) char *words = slurm_words_for_record(effect->transfer);
+
+    prepare_node(target, intent);
+    json_put(intent->patch, "comment", json_text(words));
 }
 
 bool slurm_has_our_comment(const struct node *node)
@@ -298,6 +315,19 @@ static bool is_drained_by_another(const struct intent *intent, struct error *err
     return true;
 }
 
+/* With a record its reason would go. */
+static bool is_record_kept(const struct intent *intent, struct error *err)
+{
+    const struct snapshot *snapshot = cluster_snapshot(cluster_of(intent->effect));
+
+    if (is_node_changed(intent, err))
+        return true;
+    if (!slurm_is_kept(map_get(snapshot->nodes, intent->name)))
+        return false;
+    (void)error_set(err, ERROR_TRANSIENT, "node %s was drained by another", intent->name);
+    return true;
+}
+
 /* A job that started again elsewhere is another one: requeueing it would lose work for nothing. */
 static bool is_job_changed(const struct intent *intent, struct error *err)
 {
@@ -370,6 +400,12 @@ const struct effect_kind slurm_effect_lift = {
     EFFECT_ROW("slurm_lift", STEP_CLEAR, STEP_CLEAR, false, EFFECT_GONE, prepare_unreserve, send) };
 const struct effect_kind slurm_effect_forget = {
     EFFECT_ROW("slurm_forget", STEP_CLEAR, STEP_CLEAR, false, EFFECT_GONE, prepare_plain, send),
+    .is_overtaken = is_record_kept };
+const struct effect_kind slurm_effect_keep = {
+    EFFECT_ROW("slurm_keep", STEP_CLEAR, STEP_CLEAR, false, EFFECT_GONE, prepare_keep, send),
+    .is_overtaken = is_node_changed };
+const struct effect_kind slurm_effect_tidy = {
+    EFFECT_ROW("slurm_tidy", STEP_JOIN, STEP_HAND_OVER, false, EFFECT_GONE, prepare_uncomment, send),
     .is_overtaken = is_node_changed };
 const struct effect_kind slurm_effect_park = {
     EFFECT_ROW("slurm_park", STEP_CLEAR, STEP_CLEAR, false, EFFECT_GONE, prepare_park, send),
@@ -399,6 +435,8 @@ const struct effect_kind *const slurm_effects[] = {
     &slurm_effect_unreserve,
     &slurm_effect_lift,
     &slurm_effect_forget,
+    &slurm_effect_keep,
+    &slurm_effect_tidy,
     &slurm_effect_park,
     &slurm_effect_admit,
     &slurm_effect_resume,

@@ -24,6 +24,8 @@ extern const struct effect_kind slurm_effect_undrain;   /* on the way back */
 extern const struct effect_kind slurm_effect_unreserve; /* on the way back */
 extern const struct effect_kind slurm_effect_lift;      /* the reservation of a node that left */
 extern const struct effect_kind slurm_effect_forget;    /* deletes a dynamic node */
+extern const struct effect_kind slurm_effect_keep;      /* tells why a record stays */
+extern const struct effect_kind slurm_effect_tidy;      /* and does not any more */
 extern const struct effect_kind slurm_effect_park;      /* a static node without its machine */
 extern const struct effect_kind slurm_effect_admit;     /* lifts the reservation of a new node */
 extern const struct effect_kind slurm_effect_resume;    /* lets the new node serve */
@@ -38,6 +40,10 @@ const char *slurm_reservation_name(const struct transfer *transfer,
 /* Whether the node's comment is sluice's, so that it may be replaced. */
 #define SLURM_COMMENT_START "sluice: "
 bool slurm_has_our_comment(const struct node *node);
+
+/* What the record of a node says that stays without its machine.  The caller frees it. */
+char *slurm_words_for_record(const struct transfer *transfer)
+    __attribute__((returns_nonnull, warn_unused_result));
 
 /* The key of a job's effects within a transfer: the job and its restarts, so that a job that
    started again is another one.  NULL: the pod is a stand-in for jobs that are not shown. */

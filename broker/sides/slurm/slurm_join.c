@@ -5,6 +5,9 @@
  * check sees it.  Then sluice's reservation and drain are lifted, if it has them from the time when
  * a machine of this name left.  Any other drain is a person's, or the health check's.
  *
+ * A record that a person drained before this machine came has a comment (slurm_clear.c).  It is not
+ * deleted with the machine.
+ *
  * Unless ReturnToService is 2, slurmctld keeps a node DOWN that was parked: it is resumed, too, and
  * must then be ready like any other.
  */
@@ -72,6 +75,19 @@ int slurm_note_ready(struct runner *runner, struct transfer *transfer)
     return 0;
 }
 
+/* Sluice's comment on a node whose drain a person lifted says that its machine left.  It is asked
+   to go once: no node waits longer for that. */
+static bool is_tidy(struct runner *runner, struct transfer *transfer, const struct node *node)
+{
+    const struct effect *effect;
+
+    if (!slurm_has_our_comment(node))
+        return true;
+    transfer_wait_for(transfer, "the comment of node %s to go", node->name);
+    effect = slurm_ask_node(runner, transfer, &slurm_effect_tidy, node, node->uid);
+    return effect->answered_ms > 0;
+}
+
 enum verdict slurm_welcome(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = acquire_node(runner, transfer);
@@ -89,7 +105,7 @@ enum verdict slurm_welcome(struct runner *runner, struct transfer *transfer)
         return STEP_WAIT;
     }
     if (!node->is_unschedulable)
-        return STEP_DONE;
+        return is_tidy(runner, transfer, node) ? STEP_DONE : STEP_WAIT;
     transfer_wait_for(transfer, "the drain of %s, which is not sluice's, to be lifted", node->name);
     return STEP_WAIT;
 }
@@ -122,12 +138,18 @@ bool slurm_is_idle(struct runner *runner, struct transfer *transfer, int64_t sin
     return slurm_jobs_on(side_target_snapshot(runner, transfer), node->name) == 0;
 }
 
+static bool is_older_record(const struct node *node)
+{
+    return !text_equal(node_annotation(node, SLURM_NOTE_COMMENT) ?: "", "");
+}
+
 /* A static node keeps its place, and the drain that it has. */
 bool slurm_discard(struct runner *runner, struct transfer *transfer)
 {
     const struct node *node = acquire_node(runner, transfer);
 
-    if (!node || !node_annotation(node, SLURM_NOTE_DYNAMIC) || node->is_ready)
+    if (!node || !node_annotation(node, SLURM_NOTE_DYNAMIC) || node->is_ready ||
+        (slurm_is_kept(node) && is_older_record(node)))
         return true;
     transfer_wait_for(transfer, "node %s of a machine that failed to be deleted", node->name);
     (void)slurm_ask_node(runner, transfer, &slurm_effect_discard, node, node->uid);

@@ -96,6 +96,12 @@ bool slurm_is_out(struct transfer *transfer, const struct node *node)
     return true;
 }
 
+bool slurm_is_kept(const struct node *node)
+{
+    return slurm_is_drained_by(node, "other") ||
+           text_equal(node_annotation(node, SLURM_NOTE_OUT), "down");
+}
+
 /* STEP_DONE: the node is there, and may be moved. */
 enum verdict slurm_check(struct runner *runner, struct transfer *transfer)
 {

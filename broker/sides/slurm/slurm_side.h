@@ -62,6 +62,9 @@ bool slurm_is_drained_by(const struct node *node, const char *whom);
 /* Whether a person set it DOWN and said why: then the transfer says so, and must turn back. */
 bool slurm_is_out(struct transfer *transfer, const struct node *node);
 
+/* Whether a reason of others keeps it out of service, a drain or DOWN: its record must stay. */
+bool slurm_is_kept(const struct node *node);
+
 /* slurm_tell.c: asks that the jobs on the node that leaves show its departure. */
 void slurm_tell_jobs(struct runner *runner, struct transfer *transfer);
 

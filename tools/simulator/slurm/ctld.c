@@ -253,12 +253,15 @@ void sim_slurm_machine_gone(struct machine *machine)
     machine->slurm_node = NULL;
 }
 
+bool ctld_node_serves(const struct ctld_node *node)
+{
+    return node->is_alive && node->base == CTLD_IDLE && node->has_gpus &&
+           !(node->flags & (CTLD_NOT_RESPONDING | CTLD_DRAIN));
+}
+
 bool sim_slurm_machine_serves(const struct machine *machine)
 {
-    const struct ctld_node *node = machine->slurm_node;
-
-    return node && node->is_alive && node->base == CTLD_IDLE && node->has_gpus &&
-           !(node->flags & (CTLD_NOT_RESPONDING | CTLD_DRAIN));
+    return machine->slurm_node && ctld_node_serves(machine->slurm_node);
 }
 
 /* ---- slurmctld ---- */

@@ -73,8 +73,9 @@ struct ctld_node {
     int64_t seen_ms;       /* when slurmd last registered; 0: never */
     uint64_t stamp, joins; /* the latter: of machines that came or went */
     /* What the referee remembers. */
-    char kept[CTLD_TEXT]; /* the reason of a person; "": none */
-    bool is_ours;         /* sluice drains it */
+    char kept[CTLD_TEXT];  /* the reason of a person; "": none */
+    bool is_kept_for_good; /* the node served when that was given: its record must stay */
+    bool is_ours;          /* sluice drains it */
 };
 
 enum ctld_job_state {
@@ -150,6 +151,7 @@ char *ctld_time_text(const struct ctld *slurm, int64_t loop_ms); /* the caller f
 /* slurm.c: nodes */
 struct ctld_node *ctld_node_new(struct ctld *slurm, const char *name, unsigned flags);
 void ctld_node_remove(struct ctld_node *node);
+bool ctld_node_serves(const struct ctld_node *node);
 void ctld_node_refresh_later(struct ctld_node *node);
 void sim_slurm_silence(struct ctld_node *node);        /* its slurmd does not answer */
 void sim_slurm_registers_soon(struct ctld_node *node); /* it does */

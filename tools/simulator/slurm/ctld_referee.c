@@ -4,7 +4,8 @@
  * The promises in a cluster of Slurm:
  *   S1  no job is told anything unless sluice drains a node of its own
  *   S2  a job that can be requeued is never cancelled
- *   S3  a drain reason of a person is there at the end, as it was, and so is the drain, or DOWN
+ *   S3  a drain reason of a person is there at the end, as it was, and so is the drain, or DOWN;
+ *       the record of a node that served when it was given is not deleted
  *   S4  a machine goes only when its node drains and no job is on it; a node leaves Slurm only
  *       after its machine
  *   S5  when no transfer is live, no node drains for sluice, and no reservation of it is left
@@ -29,8 +30,10 @@ void ctld_judge_state(struct ctld_node *node, const struct ctld_node_change *cha
 {
     struct simulator *sim = node->slurm->sim;
 
-    if (sim->is_other_client)
+    if (sim->is_other_client) {
+        node->is_kept_for_good |= ctld_node_serves(node);
         return;
+    }
     need_movable(node, "update");
     if (!change->state && !change->reason) /* what people read: it moves nothing */
         return;
@@ -147,6 +150,9 @@ void ctld_judge_delete(const struct ctld_node *node)
     referee_need_intent(sim, "slurm_delete", node->name);
     if (node->machine)
         referee_report(sim, "S4", "node %s deleted while its machine exists", node->name);
+    if (node->kept[0] && node->is_kept_for_good)
+        referee_report(sim, "S3", "node %s deleted with the reason of a person: %s", node->name,
+                       node->kept);
 }
 
 void ctld_judge_reservation(const struct ctld *slurm, const struct ctld_reservation *reservation,

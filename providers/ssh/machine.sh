@@ -116,10 +116,15 @@ claim() {
     report ok
 }
 
-# begin VERB: the steps go on without us, and get the secret through a pipe.
+# has_begun: whether a run has the lock, or had it.
+has_begun() { is_running || grep -qx began "$dir/log"; }
+
+# begin VERB: the steps go on without us, and get the secret through a pipe.  What starts them lives as
+# long as they do, so that a slow start is awaited, and one that failed is told.
 begin() {
     why=$( (write_parameters >"$dir/parameters") 2>&1) || report_unwritten "$dir/parameters" "$why"
     why=$( (printf '%s\n' "$tool" >"$dir/tool") 2>&1) || report_unwritten "$dir/tool" "$why"
+    why=$( (: >"$dir/log") 2>&1) || report_unwritten "$dir/log" "$why"
     unlock
     if [ -d /run/systemd/system ] && command -v systemd-run >/dev/null 2>&1; then
         printf '%s\n' "$secret" | setsid systemd-run --quiet --collect --pipe \
@@ -127,8 +132,14 @@ begin() {
     else
         printf '%s\n' "$secret" | setsid /bin/sh "$dir/tool" sluice work "$1" "$dir" >"$dir/log" 2>&1 &
     fi
-    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
-        if is_running; then break; fi
+    starter=$!
+    asked=$(uptime_s)
+    while ! has_begun; do
+        if ! kill -0 "$starter" 2>/dev/null || [ $(($(uptime_s) - asked)) -ge 25 ]; then
+            if has_begun; then break; fi
+            why=$(hide_secret <"$dir/log" | tail -c 300)
+            report failed "the steps did not start: ${why:-nothing says why}"
+        fi
         sleep 0.1
     done
     report ok
@@ -337,6 +348,7 @@ work() {
     dir=$2
     exec 9>"$dir/lock"
     flock -w 5 9 || exit 0
+    echo began # for begin
     IFS= read -r secret
     . "$dir/parameters"
     read_marker

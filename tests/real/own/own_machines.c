@@ -200,6 +200,51 @@ static void a_step_that_fails_is_told_without_its_secret(void **state)
     bench_close(&bench);
 }
 
+/* Nothing runs on the machine: an order says why, in the words of what should have begun it. */
+static void expect_no_start(struct bench *bench, struct provider_order order)
+{
+    mem_free(test_folder_write(bench->folder, "state/no_start", ""));
+    assert_int_equal(carry_out(bench, &bench->kubeadm, order), ERROR_INVALID);
+    if (!text_starts_with(bench->err.text,
+                          "machine gpu-1: the steps did not start: Failed to connect to bus") ||
+        !strstr(bench->err.text, "Connection refused"))
+        fail_msg("%s", bench->err.text);
+    for (int at = 0; at < token_server_made(bench->tokens); at++)
+        assert_null(strstr(bench->err.text, token_server_secret(bench->tokens, at)));
+}
+
+static void a_run_that_cannot_start_is_told(void **state)
+{
+    const struct provider_order order = { .request_key = "00000bad" };
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench);
+    expect_no_start(&bench, (struct provider_order){ .instance = "gpu-1" });
+    leave(&bench, &bench.kubeadm);
+    expect_no_start(&bench, order);
+    assert_int_equal(carry_out(&bench, &bench.kubeadm, order), ERROR_NONE);
+    list_until(&bench, &bench.kubeadm, INSTANCE_RUNNING);
+    expect_steps(&bench, KUBEADM_OUT "kubeadm join\n");
+    expect_no_secret(&bench);
+    bench_close(&bench);
+}
+
+/* Its token is not replaced meanwhile. */
+static void a_run_that_starts_slowly_is_begun_once(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench);
+    leave(&bench, &bench.kubeadm);
+    mem_free(test_folder_write(bench.folder, "state/slow_start", ""));
+    join(&bench, &bench.kubeadm);
+    assert_int_equal(token_server_made(bench.tokens), 1);
+    expect_steps(&bench, KUBEADM_OUT "kubeadm join\n");
+    bench_close(&bench);
+}
+
 /* The steps fail while it is looked at, or after the look: the reason is told in full. */
 static void a_run_that_ends_meanwhile_is_told_in_full(void **state)
 {
@@ -372,6 +417,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_machine_goes_round),
+        cmocka_unit_test(a_run_that_cannot_start_is_told),
+        cmocka_unit_test(a_run_that_starts_slowly_is_begun_once),
         cmocka_unit_test(a_full_disk_is_named_by_a_join),
         cmocka_unit_test(each_connection_may_be_killed),
         cmocka_unit_test(steps_that_are_interrupted_are_resumed),

@@ -10,6 +10,7 @@
 # FOLDER/state/boast: the script fails, and its last 300 bytes of errors begin within the token.
 # FOLDER/state/ends, which has the n-th call of `flock`: FOLDER/state/ended is the marker from then on, as if
 # the run ended at that moment.
+# FOLDER/state/no_start and .../slow_start: the next run does not start, and says its token, or starts after 5 s.
 # FOLDER/state/fill, which names a folder: `kubeadm reset` fills the disk there.
 # FOLDER/state/die and .../die_after, which have a program's words: it kills the steps (all processes of its
 # session) before, or after, it does this.
@@ -152,6 +153,20 @@ if [ -e $folder/state/ends ]; then
     fi
 fi
 exec $(command -v flock) "\$@"
+END
+    cat >"$folder/bin/setsid" <<END
+#!/bin/sh
+if [ -e $folder/state/no_start ]; then
+    rm $folder/state/no_start
+    IFS= read -r token
+    echo "Failed to connect to bus with \$token: Connection refused" >&2
+    exit 1
+fi
+if [ -e $folder/state/slow_start ]; then
+    rm $folder/state/slow_start
+    sleep 5
+fi
+exec $(command -v setsid) "\$@"
 END
     chmod 0755 "$folder"/bin/*
     : >"$folder/root/etc/kubernetes/kubelet.conf" # it is in a cluster when the test begins

@@ -71,7 +71,16 @@ static void say_recovered(const struct backtest_inputs *inputs, const struct bac
                                 policies[POLICY_STATIC].name, oracle));
 }
 
-static void say_limit(const struct backtest *backtest, const struct teller *teller)
+static bool is_engine(const struct backtest_inputs *inputs, const struct demand_series *series)
+{
+    for (size_t i = 0; i < inputs->setup.queue_count; i++)
+        if (inputs->queues[i].series == series)
+            return service_shape_engine(inputs->queues[i].shape) != NULL;
+    return false;
+}
+
+static void say_limit(const struct backtest_inputs *inputs, const struct backtest *backtest,
+                      const struct teller *teller)
 {
     const struct backtest_row *oracle = backtest_row(backtest, policies_oracle());
     double taken_h = oracle ? backtest_node_hours(backtest, &oracle->tuned) : 0;
@@ -81,9 +90,12 @@ static void say_limit(const struct backtest *backtest, const struct teller *tell
 
     owned(text) struct text *out = text_new(LINE_LIMIT);
 
-    if (backtest->unbounded)
+    if (backtest->unbounded && is_engine(inputs, backtest->unbounded))
         say(teller, text_format("Bound: not told. A replica of queue %s serves many requests at "
                                 "once, and the proof gives each request a server of its own.",
+                                backtest->unbounded->queue));
+    else if (backtest->unbounded)
+        say(teller, text_format("Bound: not told. Queue %s is unknown while others are known.",
                                 backtest->unbounded->queue));
     if (!backtest->has_limit)
         return;
@@ -182,6 +194,27 @@ static void say_changes(const struct backtest_inputs *inputs, const struct telle
                                 inputs->planned->weekly_count));
 }
 
+/* What GPU-hours leave out. */
+static void say_unknown(const struct backtest_inputs *inputs, const struct backtest *backtest,
+                        const struct teller *teller)
+{
+    const struct coverage *coverage = &backtest->coverage;
+    double all = (double)coverage->judged;
+    owned(chars) char *weeks = coverage->blanks > 0
+                                   ? text_format("%zu of %zu weeks as a whole; ", coverage->blanks,
+                                                 backtest_weeks(backtest))
+                                   : mem_copy_chars("");
+
+    if (coverage->left_out == 0)
+        return;
+    say(teller,
+        text_format("Unknown: %.2f %% of the judged time (%smost in queue %s: %.2f %%). GPU-hours, "
+                    "moves and money leave out the time in which the demand of a queue is unknown.",
+                    100 * (double)coverage->left_out / all, weeks,
+                    inputs->queues[coverage->worst].series->queue,
+                    100 * (double)coverage->unknown[coverage->worst] / all));
+}
+
 void backtest_basis(const struct backtest_inputs *inputs, const struct backtest *backtest,
                     void (*line)(void *context, const char *text), void *context)
 {
@@ -199,9 +232,10 @@ void backtest_basis(const struct backtest_inputs *inputs, const struct backtest 
                     wall_format(course_week(&backtest->judged, backtest->first_week), from),
                     wall_format(backtest->judged.end, to), backtest->rows[0].tuned.spans, queues,
                     queues == 1 ? "" : "s", backtest->requests));
+    say_unknown(inputs, backtest, &teller);
     say_met(inputs, &teller);
     say_recovered(inputs, backtest, &teller);
-    say_limit(backtest, &teller);
+    say_limit(inputs, backtest, &teller);
     say_engines(inputs, backtest, &teller);
     say_fleet(inputs, backtest, &teller);
     if (backtest_row(backtest, POLICY_STATIC))

@@ -109,6 +109,22 @@ static json_t *engines_json(const struct backtest_inputs *inputs)
     return list;
 }
 
+/* The judged time that GPU-hours, moves and money leave out, and the queues that cause it. */
+static json_t *unknown_json(const struct backtest_inputs *inputs, const struct backtest *backtest)
+{
+    const struct coverage *coverage = &backtest->coverage;
+    json_t *queues = json_array();
+
+    for (size_t i = 0; i < inputs->setup.queue_count; i++)
+        if (coverage->unknown[i] > 0)
+            json_array_append_new(
+                queues, json_make("{s:s, s:f}", "queue", inputs->queues[i].series->queue, "share",
+                                  (double)coverage->unknown[i] / (double)coverage->judged));
+    return json_make("{s:f, s:I, s:o}", "share",
+                     (double)coverage->left_out / (double)coverage->judged, "weeks",
+                     (json_int_t)coverage->blanks, "queues", queues);
+}
+
 json_t *backtest_json(const struct backtest_inputs *inputs, const struct backtest *backtest)
 {
     json_t *rows = json_array();
@@ -118,13 +134,14 @@ json_t *backtest_json(const struct backtest_inputs *inputs, const struct backtes
     for (size_t i = 0; i < backtest->count; i++)
         json_array_append_new(rows, row_json(inputs, backtest, i));
     return json_make(
-        "{s:s, s:s, s:I, s:I, s:I, s:i, s:f, s:f, s:o, s:o, s:o, s:s?, s:o}", "judged_from",
+        "{s:s, s:s, s:I, s:o, s:I, s:I, s:i, s:f, s:f, s:o, s:o, s:o, s:s?, s:o}", "judged_from",
         wall_format(course_week(&backtest->judged, backtest->first_week), from), "judged_to",
         wall_format(backtest->judged.end, to), "weeks", (json_int_t)backtest_weeks(backtest),
-        "queues", (json_int_t)inputs->setup.queue_count, "requests", (json_int_t)backtest->requests,
-        "nodes", backtest->fleet.nodes, "attainment_wanted", inputs->setup.attainment,
-        "price_per_gpu_hour", inputs->price, "without", without_json(inputs->setup.without),
-        "engines", engines_json(inputs), "bound", limit_json(backtest), "bound_lacks",
+        "unknown", unknown_json(inputs, backtest), "queues", (json_int_t)inputs->setup.queue_count,
+        "requests", (json_int_t)backtest->requests, "nodes", backtest->fleet.nodes,
+        "attainment_wanted", inputs->setup.attainment, "price_per_gpu_hour", inputs->price,
+        "without", without_json(inputs->setup.without), "engines", engines_json(inputs), "bound",
+        limit_json(backtest), "bound_lacks",
         backtest->unbounded ? backtest->unbounded->queue : NULL, "policies", rows);
 }
 

@@ -11,9 +11,9 @@
 double backtest_money(const struct backtest_inputs *inputs, const struct backtest *backtest,
                       const struct measure *measure)
 {
-    require(backtest_row(backtest, POLICY_STATIC) && backtest_weeks(backtest) > 0);
+    require(backtest_row(backtest, POLICY_STATIC) && backtest_counted_weeks(backtest) > 0);
     return (measure->research_h - backtest_row(backtest, POLICY_STATIC)->tuned.research_h) *
-           inputs->price / (double)backtest_weeks(backtest);
+           inputs->price / backtest_counted_weeks(backtest);
 }
 
 int backtest_rank(const struct backtest_inputs *inputs, const struct backtest *backtest, size_t row)

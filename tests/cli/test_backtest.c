@@ -113,6 +113,36 @@ static bool is_well_formed(const char *at)
     return depth == 0;
 }
 
+/* The last two days have no rows, but for the last hour. */
+static void what_is_unknown_is_told_in_each_form(void **state)
+{
+    static const char sentence[] = "Unknown: 27.98 % of the judged time (most in queue chat: 27.98 "
+                                   "%). GPU-hours, moves and money leave out";
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_demand(folder);
+    owned(text) struct text *csv = read_below(folder, "weeks.csv");
+    const char *hole = strstr(csv->chars, "2026-11-28T00:00:00Z");
+    const char *end = strstr(csv->chars, "2026-11-29T23:00:00Z");
+
+    assert_true(hole && end);
+    owned(chars) char *part = text_format("%.*s%s", (int)(hole - csv->chars), csv->chars, end);
+    mem_free(test_folder_write(folder, "weeks.csv", part));
+    owned(said) struct said table = expect_code(folder, EXIT_DONE,
+                                                COMMAND "--policy deckard --html @/report.html");
+    owned(said) struct said json = expect_code(folder, EXIT_DONE,
+                                               COMMAND "--policy deckard -o json");
+    owned(json) json_t *root = json_parse(json.out->chars, json.out->length, "said", NULL);
+    owned(text) struct text *page = read_below(folder, "report.html");
+
+    assert_non_null(strstr(table.out->chars, sentence));
+    assert_non_null(strstr(page->chars, sentence));
+    assert_true(fabs(json_number_value(json_at(root, "unknown/share")) - 47 / 168.0) < 1e-9);
+    assert_int_equal(json_int_or(root, "unknown/weeks", -1), 0);
+    assert_int_equal(json_array_size(json_at(root, "unknown/queues")), 1);
+}
+
 static void the_page_is_well_formed_and_fetches_nothing(void **state)
 {
     static const char *const never[] = { "<script", "src=",    "href=", "@import", "url(",
@@ -444,6 +474,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_and_the_frontier_are_as_they_were),
+        cmocka_unit_test(what_is_unknown_is_told_in_each_form),
         cmocka_unit_test(the_page_is_well_formed_and_fetches_nothing),
         cmocka_unit_test(what_was_missed_is_listed_with_reasons),
         cmocka_unit_test(json_has_a_row_for_each_policy),

@@ -64,7 +64,7 @@ static void nodes_and_their_hours_are_as_counted_by_hand(void **state)
                       nodes);
         if (memcmp(nodes, courses[i].nodes, sizeof nodes) != 0)
             fail_msg("%s: other nodes", courses[i].name);
-        measure_capacity(&fleet, nodes, 0, 12, &measure);
+        measure_capacity(&fleet, nodes, &(struct measure_slots){ 0, 12, NULL }, &measure);
         if (fabs(measure.production_h - courses[i].production_h) > 1e-9 ||
             fabs(measure.transit_h - courses[i].transit_h) > 1e-9 ||
             fabs(measure.evicted_h - courses[i].evicted_h) > 1e-9)

@@ -369,20 +369,22 @@ static void add_rows(struct backtest *backtest, const struct backtest_setup *set
     }
 }
 
-/* The bound's proof gives each request a server of its own. */
-static const struct demand_series *find_unbounded(const struct backtest_setup *setup)
+/* The bound's proof gives each request a server of its own, and no request arrives in slots that do
+   not count. */
+static const struct demand_series *find_unbounded(const struct backtest *backtest,
+                                                  const struct backtest_setup *setup)
 {
     for (size_t i = 0; i < setup->queue_count; i++)
         if (service_shape_engine(setup->queues[i].shape))
             return setup->queues[i].series;
-    return NULL;
+    return backtest->coverage.has_arrivals ? setup->queues[backtest->coverage.worst].series : NULL;
 }
 
 static void set_limit(struct backtest *backtest, const struct backtest_setup *setup)
 {
     bool is_asked = setup->played == 0 || setup->played & BACKTEST_LIMIT;
 
-    backtest->unbounded = is_asked ? find_unbounded(setup) : NULL;
+    backtest->unbounded = is_asked ? find_unbounded(backtest, setup) : NULL;
     backtest->has_limit = is_asked && !backtest->unbounded;
 }
 
@@ -402,6 +404,14 @@ static int backtest_init(struct backtest *backtest, const struct backtest_setup 
     backtest->first_week = setup->first_week;
     backtest->fleet = setup->fleet;
     backtest->queue_count = setup->queue_count;
+    coverage_init(&backtest->coverage, setup->queues, setup->queue_count, &backtest->planned,
+                  setup->first_week);
+    if (backtest->coverage.left_out == backtest->coverage.judged)
+        return error_set(err, ERROR_INVALID,
+                         "nothing can be judged: at each time of the judged weeks the demand of a "
+                         "queue is unknown (most of queue %s): give --missing zero if a step "
+                         "without a row means that nothing arrived, or leave the queue out",
+                         setup->queues[backtest->coverage.worst].series->queue);
     set_limit(backtest, setup);
     add_rows(backtest, setup);
     return 0;
@@ -428,6 +438,7 @@ void backtest_free(struct backtest *backtest)
 {
     if (!backtest)
         return;
+    coverage_clear(&backtest->coverage);
     for (size_t row = 0; row < backtest->count; row++) {
         mem_free(backtest->rows[row].levels);
         mem_free(backtest->rows[row].nodes);

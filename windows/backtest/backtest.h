@@ -15,6 +15,7 @@
 #pragma once
 
 #include "base/progress.h"
+#include "windows/backtest/coverage.h"
 #include "windows/backtest/measure.h"
 #include "windows/backtest/misses.h"
 #include "windows/backtest/policies.h"
@@ -88,6 +89,7 @@ struct backtest {
     size_t first_week;
     size_t held_week; /* from here on the levels are judged that were best before; 0: a single week
                          is judged */
+    struct coverage coverage;
     struct fleet fleet;
     struct backtest_row *rows; /* the policies that were played, in the order of the table */
     size_t count;
@@ -95,8 +97,9 @@ struct backtest {
     bool has_recovered; /* static-peak and the oracle were played, so `recovered` is known for
                            all */
     bool has_limit;     /* the limit was asked for, too */
-    const struct demand_series *unbounded; /* the limit was asked for, but this queue's servers are
-                                              replicas of engines; NULL: there is no such queue */
+    const struct demand_series
+        *unbounded; /* the limit was asked for, but this queue's servers are replicas of engines, or
+                       it is unknown while others are not; NULL: there is no such queue */
     struct backtest_limit limit;
     size_t queue_count;
     int64_t requests; /* judged, of all queues */

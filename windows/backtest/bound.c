@@ -233,6 +233,13 @@ static double fewest_of(const struct bound *bound, size_t level)
     return level > 0 ? bound->levels[level - 1] + 1 : 0;
 }
 
+static bool is_free(const struct bound *bound, size_t slot)
+{
+    const bool *counted = bound->cost->counted;
+
+    return counted && !counted[bound->first + slot];
+}
+
 /* The dual at these prices; `used` and ret_short_h get the figures of the path, for the next
    prices. */
 static double dual(struct bound *bound, double *ret_short_h)
@@ -249,7 +256,10 @@ static double dual(struct bound *bound, double *ret_short_h)
         for (size_t n = 0; n < bound->width; n++) {
             size_t at = slot * bound->width + n;
 
-            bound->stages[at] = fewest_of(bound, n) * (cost.slot_h - bound->work_price * server_h);
+            bound->stages[at] = is_free(bound, slot)
+                                    ? 0
+                                    : fewest_of(bound, n) *
+                                          (cost.slot_h - bound->work_price * server_h);
             if (bound->late[at] > 0)
                 bound->stages[at] += isinf(bound->late[at])
                                          ? INFINITY
@@ -270,7 +280,8 @@ static double dual(struct bound *bound, double *ret_short_h)
 
         if (late > 0)
             bound->used[bound->span_of_slot[slot]] += late;
-        *ret_short_h -= nodes * server_h + (falls > 0 ? falls * fall_h : 0);
+        *ret_short_h -= (is_free(bound, slot) ? 0 : nodes * server_h) +
+                        (falls > 0 ? falls * fall_h : 0);
     }
     return value;
 }

@@ -36,6 +36,7 @@
    must meet the target.  The services are those of the requests that arrive there, because the k-th
    start, which takes the k-th service, is not before the k-th arrival.  Infinite when no plan with
    nodes_max nodes meets the target.  Without a cost of moves and with one server per node it bounds
-   server-hours.  For several repetitions the greatest bound holds. */
+   server-hours.  For several repetitions the greatest bound holds.  Nodes in slots that are not
+   counted (cost->counted) cost nothing; no request may arrive in them, so that they do no work. */
 double bound_node_hours(const struct occurrence_setup *setup, size_t first, int servers_per_node,
                         const struct moves_cost *cost);

@@ -25,6 +25,7 @@ struct field {
     const struct backtest_queue *queue;
     const struct course *course;
     struct service_time *service;
+    const bool *counted; /* one a slot: it counts for capacity (coverage.h); NULL: all do */
     const struct segment_list *whole; /* what is known of the planned weeks */
     const struct wall_span *judged;   /* the spans of the verdict */
     size_t judged_count;

@@ -38,6 +38,7 @@ int limit_alone(const struct field *field, const struct fleet *fleet, size_t fir
     int group = gpus > fleet->gpus_per_node ? gpus / fleet->gpus_per_node : 1;
     struct moves_cost cost = { .nodes_max = fleet->nodes / group,
                                .slot_h = hours(JUDGE_SLOT_MS),
+                               .counted = field->counted,
                                .up_h = hours(fleet->up_ms) +
                                        fleet->evicted_h / fleet->gpus_per_node,
                                .down_h = hours(fleet->down_ms) };
@@ -56,7 +57,8 @@ int limit_shared(const struct field *field, const struct fleet *fleet, size_t fi
     struct occurrence_setup setup = occurrences_of(field, arrivals);
     int gpus = field->queue->gpus;
     struct moves_cost cost = { .nodes_max = fleet->nodes * fleet->gpus_per_node / gpus,
-                               .slot_h = hours(JUDGE_SLOT_MS) };
+                               .slot_h = hours(JUDGE_SLOT_MS),
+                               .counted = field->counted };
 
     if (!arrivals)
         return -1;

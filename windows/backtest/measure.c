@@ -39,27 +39,49 @@ void measure_nodes(const struct fleet *fleet, const int *gpus, size_t slots, con
         fill_gaps(ret_nodes, slots, node, (size_t)(cost_ms / JUDGE_SLOT_MS), known);
 }
 
-void measure_capacity(const struct fleet *fleet, const int *nodes, size_t first, size_t slots,
-                      struct measure *measure)
+static bool is_counted(const struct measure_slots *slots, size_t slot)
 {
+    return !slots->counted || slots->counted[slot];
+}
+
+/* The last counted slot before this one; without any, the slot itself. */
+static size_t counted_before(const struct measure_slots *slots, size_t slot)
+{
+    for (size_t before = slot; before-- > 0;)
+        if (is_counted(slots, before))
+            return before;
+    return slot;
+}
+
+void measure_capacity(const struct fleet *fleet, const int *nodes,
+                      const struct measure_slots *slots, struct measure *measure)
+{
+    size_t before = counted_before(slots, slots->first);
+    size_t count = 0;
     int64_t up = 0;
     int64_t down = 0;
     int64_t held = 0;
 
-    for (size_t i = first; i < slots; i++) {
-        int change = i > 0 ? nodes[i] - nodes[i - 1] : 0;
+    for (size_t i = slots->first; i < slots->end; i++) {
+        if (!is_counted(slots, i))
+            continue;
+
+        int change = before < i ? nodes[i] - nodes[before] : 0;
 
         up += change > 0 ? change : 0;
         down -= change < 0 ? change : 0;
         held += nodes[i];
+        before = i;
+        count++;
     }
     measure->production_h += (double)held * fleet->gpus_per_node * slot_h;
     measure->transit_h += (double)(up * fleet->up_ms + down * fleet->down_ms) / HOUR_MS *
                           fleet->gpus_per_node;
     measure->evicted_h += (double)up * fleet->evicted_h;
-    measure->moves_a_week += (double)(up + down) /
-                             ((double)(slots - first) * JUDGE_SLOT_MS / WEEK_MS);
-    measure->research_h = (double)(slots - first) * fleet->nodes * fleet->gpus_per_node * slot_h -
+    measure->moves_a_week += count > 0
+                                 ? (double)(up + down) / ((double)count * JUDGE_SLOT_MS / WEEK_MS)
+                                 : 0;
+    measure->research_h = (double)count * fleet->nodes * fleet->gpus_per_node * slot_h -
                           measure->production_h - measure->transit_h - measure->evicted_h;
 }
 

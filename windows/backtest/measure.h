@@ -20,9 +20,9 @@ struct measure {
     double production_h; /* GPU-hours of production's nodes */
     double transit_h;
     double evicted_h;
-    double shortage_h; /* GPU-hours by which the load of a slot was above its servers */
-    double moves_a_week;
-    double attainment; /* share of spans with arrivals that met the target in both classes */
+    double shortage_h;   /* GPU-hours by which the load of a slot was above its servers */
+    double moves_a_week; /* of counted time */
+    double attainment;   /* share of spans with arrivals that met the target in both classes */
     size_t spans;
     size_t spans_met;
     int64_t requests;
@@ -39,9 +39,17 @@ struct measure {
 void measure_nodes(const struct fleet *fleet, const int *gpus, size_t slots, const size_t *known,
                    int *ret_nodes);
 
-/* Adds capacity to `measure`, from `first` on; what moves between first - 1 and first counts. */
-void measure_capacity(const struct fleet *fleet, const int *nodes, size_t first, size_t slots,
-                      struct measure *measure);
+/* Slots whose capacity is measured: [first, end), but for those that are not counted. */
+struct measure_slots {
+    size_t first;
+    size_t end;
+    const bool *counted; /* one a slot, from 0 on (coverage.h); NULL: all are */
+};
+
+/* Adds the capacity of these slots.  Moves are those from one counted slot to the next; a move into
+   the first one counts, too. */
+void measure_capacity(const struct fleet *fleet, const int *nodes,
+                      const struct measure_slots *slots, struct measure *measure);
 
 /* Adds a queue's promises in the spans of these weeks; a score for each span of the course. */
 void measure_promises(const struct course *course, struct course_weeks weeks,

@@ -11,14 +11,16 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct moves_cost {
     int nodes_max;
     double slot_h;
-    double up_h;       /* lost by each node that comes: its lead time */
-    double down_h;     /* lost by each node that goes: its lead time and the work it evicts */
-    const int *levels; /* NULL: each number stands for itself */
+    double up_h;         /* lost by each node that comes: its lead time */
+    double down_h;       /* lost by each node that goes: its lead time and the work it evicts */
+    const int *levels;   /* NULL: each number stands for itself */
+    const bool *counted; /* for a bound: the slots in which nodes cost anything; NULL: all */
 };
 
 /* The least cost, if n nodes in slot t cost stages[t * (nodes_max + 1) + n].  An infinite cost

@@ -66,7 +66,8 @@ struct measure run_measure(const struct run *run, const struct run_frame *frame,
     size_t end = course_week_slot(frame->planned, weeks.to);
     struct measure measure = { 0 };
 
-    measure_capacity(fleet, run->nodes, first, end, &measure);
+    measure_capacity(fleet, run->nodes,
+                     &(struct measure_slots){ first, end, frame->fields[0].counted }, &measure);
     for (size_t i = 0; i < frame->queue_count; i++) {
         const struct field *field = &frame->fields[i];
 

@@ -58,8 +58,7 @@ static void set_limit(struct work *work)
     struct backtest *backtest = work->backtest;
     struct backtest_limit *limit = &backtest->limit;
     const struct fleet *fleet = &backtest->fleet;
-    int64_t judged_ms = backtest->planned.end.ms -
-                        course_week(&backtest->planned, backtest->first_week).ms;
+    size_t counted = backtest->coverage.judged - backtest->coverage.left_out;
 
     if (!backtest->has_limit)
         return;
@@ -67,7 +66,7 @@ static void set_limit(struct work *work)
     for (size_t i = 0; i < work->setup->queue_count; i++)
         limit->node_h += work->limits[i];
     limit->research_h = fleet->gpus_per_node *
-                        ((double)judged_ms / HOUR_MS * fleet->nodes - limit->node_h);
+                        ((double)counted * JUDGE_SLOT_MS / HOUR_MS * fleet->nodes - limit->node_h);
 }
 
 /* What static-peak and the oracle leave to research. */

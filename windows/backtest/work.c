@@ -94,6 +94,7 @@ static void init_field(struct work *work, size_t queue)
     field->seed = setup->seed;
     field->seeds = setup->seeds;
     field->misses = 1 - setup->attainment;
+    field->counted = work->backtest->coverage.counted;
     field->whole = &work->whole[queue];
     field->judged = work->spans;
     field->judged_count = work->backtest->judged.spans.count;

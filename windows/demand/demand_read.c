@@ -9,6 +9,7 @@
 #include "windows/demand/demand_queue.h"
 #include "windows/demand/demand_steps.h"
 #include "windows/demand/local_rows.h"
+#include "windows/demand/running_total.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,15 @@ static void drop_empty(struct demand_rows *rows)
     }
     rows->empty_queues = rows->queues.count - kept;
     rows->queues.count = kept;
+}
+
+/* Rows in the order of time show whether they add up. */
+static int check_totals(const struct demand_rows *rows, struct error *err)
+{
+    for (size_t i = 0; i < rows->queues.count && !rows->is_log; i++)
+        if (running_total_check(&rows->queues.items[i], err) < 0)
+            return -1;
+    return 0;
 }
 
 /* Queues by name, and the rows of each by time. */
@@ -354,8 +364,8 @@ static int make_series(struct making *making, struct demand_feed *feed, struct e
         .void_cells = rows->void_cells,
     };
     making->is_silence_zero = options->missing_zero || rows->is_log;
-    if (sort_rows(making, err) < 0 || find_steps(making, err) < 0 || set_spans(making, err) < 0 ||
-        fill_series(making, err) < 0)
+    if (sort_rows(making, err) < 0 || check_totals(rows, err) < 0 || find_steps(making, err) < 0 ||
+        set_spans(making, err) < 0 || fill_series(making, err) < 0)
         return -1;
     making->demand->facts.empty_queues = rows->empty_queues;
     return options->gaps

@@ -117,6 +117,8 @@ static int check_node(const struct guard *guard, const struct config_pool *sourc
     return 0;
 }
 
+const struct error_cause guard_is_full = { "transfers under way" };
+
 static int check_caps(const struct guard *guard, const struct config_pool *source,
                       const struct guard_load *load, struct error *err)
 {
@@ -124,16 +126,16 @@ static int check_caps(const struct guard *guard, const struct config_pool *sourc
 
     require(limits->in_flight > 0 && limits->in_flight_per_cluster > 0);
     if (load->in_flight >= limits->in_flight)
-        return error_set(err, ERROR_DENIED,
-                         "%" PRId64 " transfers are under way and guard.in_flight is %" PRId64,
-                         load->in_flight, limits->in_flight);
-    if (load->in_flight_of_cluster >= limits->in_flight_per_cluster)
-        return error_set(err, ERROR_DENIED,
-                         "%" PRId64 " nodes are leaving %s and guard.in_flight_per_cluster is "
-                         "%" PRId64,
-                         load->in_flight_of_cluster, source->cluster->name,
-                         limits->in_flight_per_cluster);
-    return 0;
+        error_set(err, ERROR_DENIED,
+                  "%" PRId64 " transfers are under way and guard.in_flight is %" PRId64,
+                  load->in_flight, limits->in_flight);
+    else if (load->in_flight_of_cluster >= limits->in_flight_per_cluster)
+        error_set(err, ERROR_DENIED,
+                  "%" PRId64 " nodes are leaving %s and guard.in_flight_per_cluster is %" PRId64,
+                  load->in_flight_of_cluster, source->cluster->name, limits->in_flight_per_cluster);
+    else
+        return 0;
+    return error_because(err, &guard_is_full);
 }
 
 /* A node is not moved for less time than the move costs. */

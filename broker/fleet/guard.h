@@ -50,6 +50,9 @@ struct guard_question {
     bool is_emergency;     /* freezes and caps do not stop it */
 };
 
+/* Only the number of transfers under way is in the way: it may begin when others have ended. */
+extern const struct error_cause guard_is_full;
+
 /* Whether the transfer may begin now.  -1 with ERROR_DENIED and the reason. */
 int guard_allows_transfer(const struct guard *guard, const struct guard_question *question,
                           struct error *err) __attribute__((warn_unused_result));

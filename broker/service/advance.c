@@ -20,6 +20,7 @@ struct permits {
     bool *is_seen;    /* per transfer: looked at in this pass */
     bool *is_allowed; /* it may begin, beside those that are allowed before it */
     bool *is_dropped; /* it may not, because its unit cannot begin whole */
+    bool *is_queued;  /* it may as soon as others have ended */
 };
 
 static void permits_init(struct permits *permits, struct service *service, struct survey *survey,
@@ -29,6 +30,7 @@ static void permits_init(struct permits *permits, struct service *service, struc
     permits->is_seen = mem_new_array(plan->transfers.count, sizeof *permits->is_seen);
     permits->is_allowed = mem_new_array(plan->transfers.count, sizeof *permits->is_allowed);
     permits->is_dropped = mem_new_array(plan->transfers.count, sizeof *permits->is_dropped);
+    permits->is_queued = mem_new_array(plan->transfers.count, sizeof *permits->is_queued);
 }
 
 static void permits_clear(struct permits *permits)
@@ -36,6 +38,7 @@ static void permits_clear(struct permits *permits)
     mem_free(permits->is_seen);
     mem_free(permits->is_allowed);
     mem_free(permits->is_dropped);
+    mem_free(permits->is_queued);
 }
 
 /* The load, with the transfers that are allowed so far. */
@@ -194,6 +197,7 @@ static void decide_move(struct permits *permits, size_t first)
             (!wish->is_emergency &&
              quotas_allow_leaving(service->quotas, wish->source, &err) < 0)) {
             text_copy(service->held, sizeof service->held, err.text);
+            permits->is_queued[i] = err.cause == &guard_is_full;
             continue;
         }
         permits->is_allowed[i] = true;
@@ -234,6 +238,29 @@ static void decide(struct permits *permits)
             if (!permits->is_seen[i] && !permits->is_dropped[i])
                 decide_move(permits, i);
     } while (drop_parts(permits));
+}
+
+/* With the others of their units, which wait for them. */
+static void count_queued(const struct permits *permits)
+{
+    struct service *service = permits->service;
+    const struct plan *plan = permits->plan;
+    size_t units = 0;
+    bool *is_queued;
+
+    for (size_t i = 0; i < plan->transfers.count; i++)
+        units = plan->transfers.items[i].unit >= units ? plan->transfers.items[i].unit + 1 : units;
+    is_queued = mem_new_array(units, sizeof *is_queued);
+    for (size_t i = 0; i < plan->transfers.count; i++)
+        is_queued[plan->transfers.items[i].unit] |= permits->is_queued[i];
+    memset(service->queued, 0, service->config->pool_count * sizeof *service->queued);
+    for (size_t i = 0; i < plan->transfers.count; i++) {
+        const struct plan_transfer *wish = &plan->transfers.items[i];
+
+        service->queued[wish->target - service->config->pools] += !permits->is_allowed[i] &&
+                                                                  is_queued[wish->unit];
+    }
+    mem_free(is_queued);
 }
 
 /* Begins what is allowed of one move. */
@@ -372,6 +399,7 @@ void service_advance(struct service *service)
     stays_withdraw(service);
     permits_init(&permits, service, survey, plan);
     decide(&permits);
+    count_queued(&permits);
     has_begun = begin_moves(&permits);
     permits_clear(&permits);
     quotas_advance(service->quotas); /* without the nodes of moves that just began */

@@ -153,6 +153,7 @@ struct service *service_new(struct world *world, const struct config *config)
     service->schedule_prints = map_new(mem_free);
     service->unfit = map_new(mem_free);
     service->named = map_new(NULL);
+    service->queued = mem_new_array(config->pool_count, sizeof *service->queued);
     service->apply_success = -1;
     service->health = health_new();
     service->course = course_new(config->cluster_count);
@@ -199,6 +200,7 @@ void service_close(struct service *service)
     map_free(service->schedule_revs);
     map_free(service->schedule_prints);
     map_free(service->unfit);
+    mem_free(service->queued);
     approvals_clear(service);
     approve_clear(service);
     forecast_file_free(service->forecast);

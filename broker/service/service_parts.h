@@ -113,6 +113,8 @@ struct service {
     struct map *named;  /* production nodes that the last applied plan named: "POOL/NODE" -> rank,
                            from 1, as uintptr_t */
     uint64_t named_rev; /* of its record; 0: none */
+    int64_t *queued;    /* as config->pools: planned at the last turn, and kept only because so many
+                           transfers are under way */
     struct wall_time applied;    /* when schedules came into force last; 0: not known */
     int apply_success;           /* of the last apply since the start: 1, 0; -1: there was none */
     struct map *schedule_revs;   /* window -> journal revision as uint64_t * */

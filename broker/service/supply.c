@@ -90,6 +90,7 @@ struct lack {
     int64_t wanted;              /* by the window in force and by reclaims; -1: nothing */
     int64_t missing;             /* machines that the window in force wants; 0: none */
     int64_t moving;              /* transfers to it that no freeze holds */
+    int64_t queued;              /* that begin as soon as others have ended */
     const struct freeze *freeze; /* that holds one of the others, or all to come; NULL: none */
     struct wall_time first;      /* when the oldest transfer to it began; 0: there is none */
 };
@@ -113,6 +114,7 @@ static struct lack lack_of(const struct service *service, const struct plan_pool
     const struct freeze *freeze;
 
     lack.missing = missing > 0 ? missing : 0;
+    lack.queued = service->queued[pool->config - service->config->pools];
     lack.freeze = guard_freeze(&service->guard, pool->config->cluster,
                                loop_wall(service->world->loop));
     for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));) {
@@ -137,13 +139,77 @@ static int64_t useless_of(const struct lack *lack)
     return wanted > serving ? wanted - serving : 0;
 }
 
+/* The nodes that came to a pool (NULL: to production) since a time. */
+struct arrivals {
+    int64_t nodes;          /* at least: the runner forgets the oldest of many */
+    struct wall_time first; /* when the oldest of these transfers began; 0: there is none */
+    struct wall_time last;  /* when the last one ended; 0: there is none */
+};
+
+static struct arrivals arrivals_of(const struct service *service, const struct config_pool *pool,
+                                   struct wall_time since)
+{
+    const struct runner *runner = service->runner;
+    struct arrivals found = { 0 };
+
+    for (size_t i = 0; i < runner->transfers.count; i++) {
+        const struct transfer *transfer = runner->transfers.items[i];
+
+        if (transfer->state != TRANSFER_DONE || transfer->created.ms < since.ms ||
+            (pool ? transfer->target != pool : transfer->target->cluster->role != ROLE_PRODUCTION))
+            continue;
+        found.nodes++;
+        if (found.first.ms == 0 || transfer->created.ms < found.first.ms)
+            found.first = transfer->created;
+        if (transfer->ended.ms > found.last.ms)
+            found.last = transfer->ended;
+    }
+    return found;
+}
+
+/* The most nodes that can be on their way to the pool at once. */
+static int64_t wave_nodes(const struct service *service, const struct config_pool *pool)
+{
+    const struct config *config = service->config;
+    int64_t nodes = 0;
+
+    for (size_t i = 0; i < config->cluster_count; i++)
+        if (config_can_give(config, &config->clusters[i], pool->cluster))
+            nodes += config->guard.in_flight_per_cluster;
+    return nodes > 0 && nodes < config->guard.in_flight ? nodes : config->guard.in_flight;
+}
+
 /* Since when the pool has lacked nodes, and by when they were to be there, by what the journal
    keeps: the begin of the window, the last apply, and the transfers. */
 struct course_of_lack {
     struct wall_time since;
     struct wall_time until; /* 95 times in 100 */
     bool is_late;           /* they were to be there at `since` */
+    int64_t waves;          /* in which they come */
+    struct wall_time last;  /* when a node came to production last, or `since` */
+    bool is_stuck;          /* none has come for as long as a wave takes */
 };
+
+/* Nodes of an apply that cannot all move at once: each wave has its notice and its lead time. */
+static void look_at_waves(const struct service *service, const struct lack *lack,
+                          const struct reach *reach, struct course_of_lack *course)
+{
+    const struct config_pool *pool = lack->pool->config;
+    struct arrivals mine = arrivals_of(service, pool, course->since);
+    int64_t at_once = wave_nodes(service, pool);
+    int64_t wave_ms = reach->notice_ms + reach->wave_ms;
+
+    course->last = arrivals_of(service, NULL, course->since).last;
+    if (course->last.ms < course->since.ms)
+        course->last = course->since;
+    course->waves = (lack->missing + mine.nodes + at_once - 1) / at_once;
+    if (course->waves <= 1)
+        return;
+    if (mine.first.ms > 0 && mine.first.ms <= course->since.ms + BEGIN_MS)
+        course->is_late = false;
+    course->until.ms = course->since.ms + course->waves * wave_ms;
+    course->is_stuck = loop_wall(service->world->loop).ms >= course->last.ms + wave_ms;
+}
 
 static struct course_of_lack course_of(const struct service *service, const struct lack *lack)
 {
@@ -161,6 +227,8 @@ static struct course_of_lack course_of(const struct service *service, const stru
     }
     course.until.ms = course.since.ms + horizon.reach.notice_ms +
                       leads_quantile(lead_book_of(service->runner->leads, pool), 95, 0);
+    if (course.since.ms > window.ms) /* by an apply; a window has its nodes at its begin */
+        look_at_waves(service, lack, &horizon.reach, &course);
     return course;
 }
 
@@ -194,19 +262,24 @@ static char *why_short(const struct service *service, const struct lack *lack,
                        const struct course_of_lack *course, const char **ret_advice)
 {
     char until[WALL_TEXT_SIZE];
+    bool is_over;
 
     if (lack->freeze) {
         *ret_advice = "`sluice unfreeze` ends the freeze, and `sluice reclaim` passes it";
         return text_format(": a freeze by %s holds all moves until %s", lack->freeze->by,
                            wall_format(lack->freeze->until, until));
     }
-    if (service->held[0] != '\0')
+    if (service->held[0] != '\0' &&
+        (lack->missing == 0 || lack->missing > lack->moving + lack->queued))
         return text_format(": %s", service->held);
-    if (course->until.ms == 0 || course->until.ms > loop_wall(service->world->loop).ms)
+    is_over = course->until.ms > 0 && course->until.ms <= loop_wall(service->world->loop).ms;
+    if (!is_over && !course->is_stuck)
         return mem_copy_chars("");
     *ret_advice = "`sluice transfers` shows what the nodes wait for";
-    return text_format("; all were to be there by %s (p95)",
-                       wall_format(wall_whole_second(course->until.ms), until));
+    return is_over ? text_format("; all were to be there by %s (p95)",
+                                 wall_format(wall_whole_second(course->until.ms), until))
+                   : text_format("; none has come since %s",
+                                 wall_format(wall_whole_second(course->last.ms), until));
 }
 
 /* Whether the pool lacks nodes that nothing brings.  Before a window, and for a reclaim, nodes that
@@ -226,6 +299,25 @@ static bool is_unserved(const struct service *service, const struct lack *lack,
                                         pool->due.ms <= loop_wall(service->world->loop).ms);
 }
 
+/* Whether all nodes that an apply asked for come in time, in waves. */
+static bool is_filling(const struct service *service, const struct lack *lack,
+                       const struct course_of_lack *course)
+{
+    return lack->missing > 0 && lack->missing <= lack->moving + lack->queued && !lack->freeze &&
+           course->waves > 1 && !course->is_late && !course->is_stuck &&
+           course->until.ms > loop_wall(service->world->loop).ms;
+}
+
+static char *tell_waves(const struct service *service, const struct lack *lack,
+                        const struct course_of_lack *course)
+{
+    char until[WALL_TEXT_SIZE];
+
+    return text_format(", %" PRId64 " at once; all are to be there by %s (p95)",
+                       wave_nodes(service, lack->pool->config),
+                       wall_format(wall_whole_second(course->until.ms), until));
+}
+
 static void look_at_pool(const struct service *service, const struct lack *lack,
                          int64_t incoming_of_cluster, struct health *health)
 {
@@ -240,14 +332,17 @@ static void look_at_pool(const struct service *service, const struct lack *lack,
     owned(chars) char *text = tell_lack(service, lack,
                                         is_ahead ? plan_wanted(lack->pool) : lack->wanted);
     owned(chars) char *why = NULL;
+    bool is_due, is_in_waves;
 
     if (lack->missing > 0)
         course = course_of(service, lack);
+    is_in_waves = is_filling(service, lack, &course);
+    is_due = lack->missing > 0 &&
+             (course.is_stuck || course.until.ms <= loop_wall(service->world->loop).ms);
     /* Of a node that was lost only now, the begin of the window is no date. */
     if (lack->first.ms > 0 && lack->first.ms <= course.since.ms + BEGIN_MS)
         condition.since = course.since;
-    if (nothing_comes ||
-        (lack->missing > 0 && course.until.ms <= loop_wall(service->world->loop).ms)) {
+    if (!is_in_waves && (nothing_comes || is_due)) {
         why = why_short(service, lack, &course, &condition.advice);
     } else if (useless_of(lack) > 0) {
         condition.early_ms = FLAP_MS;
@@ -255,6 +350,10 @@ static void look_at_pool(const struct service *service, const struct lack *lack,
         condition.advice =
             "`kubectl get nodes` (in Slurm: `sinfo -R`) shows what is wrong with them";
         why = mem_copy_chars("");
+    } else if (is_in_waves) {
+        condition.kind = CONDITION_PRODUCTION_FILLS;
+        condition.since = course.since;
+        why = tell_waves(service, lack, &course);
     } else if (lack->missing > 0 && course.is_late &&
                !health_holds(health, CONDITION_MOVE_LATE, pool->cluster->name)) {
         char since[WALL_TEXT_SIZE];

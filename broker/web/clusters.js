@@ -8,7 +8,7 @@ import { Table } from "/page/table.js";
 import { number, span, when } from "/page/words.js";
 
 const BAD = new Set(["SHORT", "STALE", "UNREACHABLE", "BLOCKED", "BEHIND", "OPERATOR"]);
-const UNEASY = new Set(["LATE", "CLOSED", "DRIFT", "DOUBT", "CONFIG"]);
+const UNEASY = new Set(["FILLING", "LATE", "CLOSED", "DRIFT", "DOUBT", "CONFIG"]);
 
 const tone = (word) => (BAD.has(word) ? "critical" : UNEASY.has(word) ? "warning" : word === "OK" ? "ok" : "note");
 

@@ -196,6 +196,104 @@ static void production_that_is_not_ready_is_told(void **state)
     lines_told();
 }
 
+/* Two nodes at once, eight are wanted: four waves, each as long as the notice and the p95. */
+static struct rehearsal *in_waves(const char *folder, const char *settings)
+{
+    owned(chars) char *more = text_format("guard: {in_flight: 2%s", settings);
+    struct rehearsal *rehearsal = small_rehearsal_with(folder, 51, "", more, "");
+
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    apply(rehearsal, 14, 14);
+    return rehearsal;
+}
+
+/* Not green, because production is short, and no alarm, because all come as they can. */
+static void an_apply_that_comes_in_waves_is_a_warning(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = in_waves(folder, "}\n");
+    int waited = 0;
+
+    (void)state;
+    for (; nodes_of(rehearsal, "prod-a-east") < 14 || transfers_of(rehearsal, false) > 0;
+         waited++) {
+        rehearsal_run(rehearsal, MINUTE_MS);
+        assert_true(waited < 120);
+        if (nodes_of(rehearsal, "prod-a-east") < 14) {
+            expect_severity(rehearsal, "warning");
+            expect_states(rehearsal, "prod-a", "FILLING ");
+        }
+        if (waited == 20)
+            restart(rehearsal);
+    }
+    assert_true(waited > 40); /* there were waves */
+    rehearsal_run(rehearsal, MINUTE_MS);
+    expect_severity(rehearsal, "ok");
+    expect_rest(rehearsal, 14);
+}
+
+/* Four waves of half an hour; a wave in which no node comes is an alarm, and so are nodes that are
+   not there at the end. */
+static void waves_that_do_not_get_on_are_an_alarm(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = in_waves(
+        folder, ", breaker: 0}\njoin: {deadline: 3h}\n");
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    expect_condition(rehearsal, "production_fills",
+                     "prod-a has 6 nodes and wants 14, 2 are on their way, 2 at once; all are to "
+                     "be there by 2026-11-17T08:0");
+    expect_member(rehearsal, "production_fills", "since", "2026-11-17T06:03:00Z");
+    expect_advice(rehearsal, "production_fills", "`sluice transfers` shows the nodes");
+    expect_board(rehearsal, "FILLING         prod-a has 6 nodes");
+    simulator_fault_next(rehearsal->simulator, "never_joins", NULL);
+    simulator_fault_next(rehearsal->simulator, "never_joins", NULL);
+    rehearsal_run(rehearsal, 24 * MINUTE_MS);
+    expect_severity(rehearsal, "warning");
+    rehearsal_run(rehearsal, 10 * MINUTE_MS);
+    expect_condition(rehearsal, "production_fills", NULL);
+    expect_condition(rehearsal, "production_short",
+                     "2 are on their way; none has come since 2026-11-17T06:03:00Z");
+    expect_severity(rehearsal, "critical");
+}
+
+/* One of two machines never joins: the other slot brings nodes on, and the end is missed. */
+static void the_last_nodes_of_waves_are_late(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = in_waves(
+        folder, ", breaker: 0}\njoin: {deadline: 6h}\n");
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    simulator_fault_next(rehearsal->simulator, "never_joins", NULL);
+    rehearsal_run(rehearsal, HOUR_MS + 30 * MINUTE_MS);
+    expect_severity(rehearsal, "warning");
+    expect_condition(rehearsal, "production_fills", "all are to be there by");
+    rehearsal_run(rehearsal, HOUR_MS);
+    expect_condition(rehearsal, "production_short", "all were to be there by 2026-11-17T08:0");
+    expect_severity(rehearsal, "critical");
+}
+
+/* Waves hide no real lack: a freeze keeps those to come. */
+static void what_no_wave_will_bring_is_an_alarm(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = in_waves(folder, "}\n");
+
+    (void)state;
+    rehearsal_run(rehearsal, MINUTE_MS);
+    expect_severity(rehearsal, "warning");
+    freeze_for(rehearsal, "research-a", HOUR_MS);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    expect_condition(rehearsal, "production_short", "a freeze by test");
+    expect_severity(rehearsal, "critical");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +302,10 @@ int main(void)
         cmocka_unit_test(a_scheduled_node_that_does_not_come_is_told),
         cmocka_unit_test(a_surplus_of_one_pool_hides_no_lack_of_another),
         cmocka_unit_test(production_that_is_not_ready_is_told),
+        cmocka_unit_test(an_apply_that_comes_in_waves_is_a_warning),
+        cmocka_unit_test(waves_that_do_not_get_on_are_an_alarm),
+        cmocka_unit_test(the_last_nodes_of_waves_are_late),
+        cmocka_unit_test(what_no_wave_will_bring_is_an_alarm),
     };
 
     mem_setup();

@@ -7,8 +7,8 @@
  * until it is done.  Between two calls it waits for one descriptor.  All steps run in turns of
  * their own, so that `done` never runs inside ssh_run().
  */
-#include "base/map.h"
 #include "base/memory.h"
+#include "base/ssh/ssh_places.h"
 #include "base/ssh/ssh_talk.h"
 #include "base/text.h"
 #include "base/world/ssh_keys.h"
@@ -35,12 +35,7 @@ struct client {
     struct timer *start_waiting;
     struct command_list waiting;
     struct command_list running;
-    size_t running_count;
-    struct map *host_counts; /* running, by "ADDRESS:PORT" of the machine and of its jump host */
-};
-
-struct host_count {
-    size_t count;
+    struct ssh_places *places; /* of those that run */
 };
 
 struct command {
@@ -48,6 +43,7 @@ struct command {
     TAILQ_ENTRY(command) links;
     const struct ssh_host *host;
     struct ssh_talk *talk;
+    enum ssh_priority priority;
     int64_t timeout_ms;
     ssh_done_fn done;
     void *context;
@@ -74,67 +70,29 @@ static struct client *client_of(const struct command *command)
     return (struct client *)command->exec.ssh;
 }
 
-/* ---- places ---- */
+/* ---- those that wait ---- */
 
-static char *host_key_of(const struct ssh_host *host)
+static void start_waiting(struct client *client, enum ssh_priority priority)
 {
-    return text_format("%s:%d", host->address, ssh_host_port(host));
-}
-
-static size_t count_of(const struct client *client, const struct ssh_host *host)
-{
-    owned(chars) char *key = host_key_of(host);
-    const struct host_count *entry = map_get(client->host_counts, key);
-
-    return entry ? entry->count : 0;
-}
-
-static bool has_place(const struct client *client, const struct ssh_host *host)
-{
-    return client->running_count < SSH_SESSIONS && count_of(client, host) < SSH_SESSIONS_PER_HOST &&
-           (!host->jump || count_of(client, host->jump) < SSH_SESSIONS_PER_HOST);
-}
-
-static void count(struct client *client, const struct ssh_host *host, int by)
-{
-    owned(chars) char *key = host_key_of(host);
-    struct host_count *entry = map_get(client->host_counts, key);
-
-    if (!entry) {
-        entry = mem_new(sizeof *entry);
-        map_set(client->host_counts, key, entry);
-    }
-    entry->count += (size_t)by;
-    if (entry->count == 0)
-        map_remove(client->host_counts, key);
-}
-
-static void take_place(struct command *command, int by)
-{
-    struct client *client = client_of(command);
-
-    client->running_count += (size_t)by;
-    count(client, command->host, by);
-    if (command->host->jump)
-        count(client, command->host->jump, by);
-}
-
-static void on_start_waiting(void *context)
-{
-    struct client *client = context;
     struct command *next;
 
     for (struct command *command = TAILQ_FIRST(&client->waiting); command; command = next) {
         next = TAILQ_NEXT(command, links);
-        if (!has_place(client, command->host))
+        if (command->priority != priority ||
+            !ssh_places_take(client->places, command->host, priority))
             continue;
         TAILQ_REMOVE(&client->waiting, command, links);
         TAILQ_INSERT_TAIL(&client->running, command, links);
         command->is_running = true;
-        take_place(command, 1);
         timer_set(command->deadline, command->timeout_ms);
         timer_set(command->turn, 0);
     }
+}
+
+static void on_start_waiting(void *context)
+{
+    for (int priority = 0; priority < SSH_PRIORITY_COUNT; priority++)
+        start_waiting(context, (enum ssh_priority)priority);
 }
 
 /* ---- the end ---- */
@@ -152,7 +110,7 @@ static void disconnect(struct command *command)
 
     TAILQ_REMOVE(command->is_running ? &client->running : &client->waiting, command, links);
     if (command->is_running)
-        take_place(command, -1);
+        ssh_places_leave(client->places, command->host);
     timer_set_sooner(client->start_waiting, 0);
     timer_stop(command->deadline);
     timer_stop(command->turn);
@@ -434,6 +392,7 @@ static struct ssh_exec *client_run(struct ssh *ssh, const struct ssh_host *host,
     command->exec.ssh = ssh;
     command->host = host;
     command->talk = ssh_talk_new(request);
+    command->priority = request->priority;
     command->timeout_ms = request->timeout_ms;
     command->done = done;
     command->context = context;
@@ -464,7 +423,7 @@ static void client_free(struct ssh *ssh)
     if (client->dns)
         evdns_base_free(client->dns, 0);
     timer_free(client->start_waiting);
-    map_free(client->host_counts);
+    ssh_places_free(client->places);
     mem_free(client);
 }
 
@@ -482,7 +441,7 @@ struct ssh *ssh_new(struct loop *loop)
     client->ssh.verbs = &verbs;
     client->loop = loop;
     client->start_waiting = timer_new(loop, on_start_waiting, client);
-    client->host_counts = map_new(mem_free);
+    client->places = ssh_places_new();
     TAILQ_INIT(&client->waiting);
     TAILQ_INIT(&client->running);
     return &client->ssh;

@@ -17,7 +17,8 @@
  *    was sent, and its end was not seen, or it printed too much.  A cause says that this is no
  *    silence of the machine: ssh_way, ssh_heard.
  *  - Commands beyond the bounds (SSH_SESSIONS in all, SSH_SESSIONS_PER_HOST for each machine and
- *    each jump host) wait in the order of ssh_run(); their time begins with their place.
+ *    each jump host) wait in order of priority, then in the order of ssh_run(); their time begins
+ *    with their place.  Those of lower priority leave some places to the others.
  */
 #pragma once
 
@@ -35,6 +36,10 @@ enum {
     SSH_INPUT_LIMIT = 1024 * 1024,
     SSH_ERRORS_LIMIT = 4096, /* bytes of standard error that an answer keeps: the last ones */
 };
+
+/* SSH_SILENT: a machine that did not answer last time, and is likely to hold its place until its
+   time is over. */
+enum ssh_priority { SSH_COMMAND, SSH_SWEEP, SSH_SILENT, SSH_PRIORITY_COUNT };
 
 /* What leads to the machine failed: its name, our own network, the jump host, the agent. */
 extern const struct error_cause ssh_way;
@@ -57,6 +62,7 @@ struct ssh_request {
     const char *command; /* one line for the shell there; the process table shows it: no secret */
     const char *input;   /* standard input; it may hold secrets, and is wiped; NULL: none */
     size_t input_length; /* at most SSH_INPUT_LIMIT */
+    enum ssh_priority priority;
     int64_t timeout_ms;  /* of everything, from when it has its place */
     size_t output_limit; /* bytes; more is ERROR_UNKNOWN_OUTCOME */
 };

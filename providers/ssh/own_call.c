@@ -18,6 +18,7 @@ enum {
     LOOK_MS = 20 * SECOND_MS,
     BEGIN_MS = 40 * SECOND_MS, /* a login may be slow, and the steps are awaited for 3 s */
     FRESH_MS = 2 * SECOND_MS,
+    REST_MS = 30 * SECOND_MS, /* between two looks at a silent machine */
     ANSWER_LIMIT = 64 * 1024,
 };
 
@@ -43,7 +44,7 @@ struct waiter {
 };
 
 /* One command on its way.  Pools are listed at the same time, so that a look that was just sent
-   serves all who ask. */
+   serves all that wait. */
 struct own_ask {
     struct own *own;
     struct own_ask *previous, *next;
@@ -53,6 +54,7 @@ struct own_ask {
     int64_t asked_ms;      /* what the machine answers is not older than this */
     ARRAY(struct waiter) waiters;
     own_examine_fn examined; /* of the only waiter */
+    bool is_glance;          /* it goes on though no call waits for it */
     bool is_telling;         /* its waiters are told: it is kept until they all are */
     bool is_gone;            /* it was freed meanwhile */
 };
@@ -119,11 +121,11 @@ static void forget_call(struct own_ask *ask, const struct own_call *call)
     for (size_t i = ask->waiters.count; i-- > 0;)
         if (ask->waiters.items[i].call == call)
             array_remove(&ask->waiters, i);
-    if (ask->waiters.count == 0 && ask->exec)
+    if (ask->waiters.count == 0 && ask->exec && !ask->is_glance)
         ask_free(ask);
 }
 
-void own_call_free(struct own_call *call)
+void own_stop_waiting(struct own_call *call)
 {
     struct own_ask *next;
 
@@ -131,6 +133,11 @@ void own_call_free(struct own_call *call)
         next = ask->next;
         forget_call(ask, call);
     }
+}
+
+void own_call_free(struct own_call *call)
+{
+    own_stop_waiting(call);
     if (call->previous)
         call->previous->next = call->next;
     else
@@ -196,6 +203,14 @@ bool own_is_fresh(const struct own *own, const struct own_machine *machine)
            loop_now(own->world->loop) - machine->seen_ms < FRESH_MS;
 }
 
+bool own_is_resting(const struct own *own, const struct own_machine *machine)
+{
+    int64_t now_ms = loop_now(own->world->loop);
+
+    return machine->silent_ms > 0 && machine->looked_ms > machine->silent_ms &&
+           now_ms - machine->looked_ms < REST_MS;
+}
+
 static void add_variable(struct text *input, const char *name, const char *value)
 {
     text_add(input, "%s='", name);
@@ -255,6 +270,7 @@ static void note_silent(struct own_machine *machine, const struct own *own, cons
 {
     int64_t now_ms = loop_now(own->world->loop);
 
+    machine->looked_ms = now_ms;
     if (machine->silent_ms == 0)
         machine->silent_ms = now_ms;
     if (is_heard || err->cause == &ssh_way || err->cause == &ssh_heard ||
@@ -306,6 +322,10 @@ static void on_answer(void *context, const struct ssh_answer *answer, const stru
     struct error why = { 0 };
 
     ask->exec = NULL;
+    if (ask->is_glance && ask->asked_ms < machine->seen_ms) { /* more is known by now */
+        tell(ask, NULL);
+        return;
+    }
     if (err)
         why = *err;
     else if (read_answer(machine, answer, ask->asked_ms, &why) == 0) {
@@ -354,14 +374,15 @@ static struct own_ask *ask_new(struct own_call *call, struct own_machine *machin
     return ask;
 }
 
-/* A look that was sent within the last two seconds, and is not answered; NULL: none. */
+/* A look that was sent within the last two seconds, or at a silent machine, and is not answered;
+   NULL: none. */
 static struct own_ask *look_under_way(const struct own *own, const struct own_machine *machine)
 {
     int64_t since_ms = loop_now(own->world->loop) - FRESH_MS;
 
     for (struct own_ask *ask = own->asks; ask; ask = ask->next)
-        if (ask->machine == machine && ask->action == OWN_LOOK && ask->exec &&
-            ask->asked_ms > since_ms)
+        if (ask->machine == machine && ask->is_glance && ask->exec &&
+            (ask->asked_ms > since_ms || machine->silent_ms > 0))
             return ask;
     return NULL;
 }
@@ -391,6 +412,9 @@ static void send(struct own_ask *ask, const struct own_call *call, const char *s
                             .command = command,
                             .input = input->chars,
                             .input_length = input->length,
+                            .priority = !ask->is_glance               ? SSH_COMMAND
+                                        : ask->machine->silent_ms > 0 ? SSH_SILENT
+                                                                      : SSH_SWEEP,
                             .timeout_ms = ask->action == OWN_LOOK ? LOOK_MS : BEGIN_MS,
                             .output_limit = ANSWER_LIMIT,
                         },
@@ -401,13 +425,21 @@ static void send(struct own_ask *ask, const struct own_call *call, const char *s
 void own_ask(struct own_call *call, struct own_machine *machine, enum own_action action,
              const char *secret, own_ask_fn done)
 {
-    struct own_ask *ask = action == OWN_LOOK && call->listed ? look_under_way(call->own, machine)
-                                                             : NULL;
+    struct own_ask *ask = ask_new(call, machine, action);
 
     require(action <= OWN_LEAVE);
+    send(ask, call, secret);
+    wait_for(ask, call, done);
+}
+
+void own_glance(struct own_call *call, struct own_machine *machine, own_ask_fn done)
+{
+    struct own_ask *ask = look_under_way(call->own, machine);
+
     if (!ask) {
-        ask = ask_new(call, machine, action);
-        send(ask, call, secret);
+        ask = ask_new(call, machine, OWN_LOOK);
+        ask->is_glance = true;
+        send(ask, call, "");
     }
     wait_for(ask, call, done);
 }

@@ -52,6 +52,7 @@ struct own_call {
     void (*then)(struct own_call *call);  /* when the timer fires */
     void (*swept)(struct own_call *call); /* when all machines were looked at */
     size_t awaited;                       /* answers of machines, or of fences */
+    size_t beside;                        /* answers that are awaited for a short time only */
     size_t at;                            /* of a walk through the machines */
     int looks;                            /* of a wait for the steps of a machine */
     struct fence_ask *fences;             /* exchanges with fences in progress */
@@ -87,8 +88,19 @@ typedef void (*own_ask_fn)(struct own_call *call, struct own_machine *machine,
 void own_ask(struct own_call *call, struct own_machine *machine, enum own_action action,
              const char *secret, own_ask_fn done);
 
+/* Looks at the machine for a list of all.  Other commands go first.  A look that is under way may
+   serve, and goes on when the call ends: at a machine that was silent last time there is one at
+   most. */
+void own_glance(struct own_call *call, struct own_machine *machine, own_ask_fn done);
+
+/* The call waits for no more answers. */
+void own_stop_waiting(struct own_call *call);
+
 /* Ends all questions: the provider is closed, perhaps by one who is told an answer. */
 void own_asks_clear(struct own *own);
+
+/* Whether the machine has been silent for a time, and the last look at it ended just now. */
+bool own_is_resting(const struct own *own, const struct own_machine *machine);
 
 /* Whether the machine was looked at within the last two seconds. */
 bool own_is_fresh(const struct own *own, const struct own_machine *machine);

@@ -112,28 +112,58 @@ bool own_instance(const struct own *own, const struct own_pool *pool,
 
 /* ---- a sweep over all machines ---- */
 
+enum { BESIDE_MS = 3 * SECOND_MS };
+
+static void end_sweep(struct own_call *call)
+{
+    own_stop_waiting(call);
+    call->awaited = call->beside = 0;
+    call->swept(call);
+}
+
+/* What a silent machine was seen as last is known already, and it is likely to stay silent: once
+   all others have answered, it gets the time that an answer takes, and its look goes on. */
+static void wait_on(struct own_call *call)
+{
+    if (call->awaited == 0)
+        own_call_later(call, call->beside > 0 ? BESIDE_MS : 0, end_sweep);
+}
+
 static void on_look(struct own_call *call, struct own_machine *machine, const struct error *err)
 {
     (void)machine;
     (void)err; /* noted in the machine */
     require(call->awaited > 0);
-    if (--call->awaited == 0)
-        call->swept(call);
+    call->awaited--;
+    wait_on(call);
+}
+
+static void on_look_beside(struct own_call *call, struct own_machine *machine,
+                           const struct error *err)
+{
+    (void)machine;
+    (void)err;
+    require(call->beside > 0);
+    if (--call->beside == 0)
+        wait_on(call);
 }
 
 void own_sweep(struct own_call *call, void (*then)(struct own_call *call))
 {
-    struct own *own = call->own;
+    const struct own *own = call->own;
 
-    call->awaited = 0;
+    call->awaited = call->beside = 0;
     call->swept = then;
-    for (size_t i = 0; i < own->machines.all.count; i++)
-        if (!own_is_fresh(own, own->machines.all.items[i])) {
-            call->awaited++;
-            own_ask(call, own->machines.all.items[i], OWN_LOOK, "", on_look);
-        }
-    if (call->awaited == 0)
-        own_call_later(call, 0, then);
+    for (size_t i = 0; i < own->machines.all.count; i++) {
+        struct own_machine *machine = own->machines.all.items[i];
+        bool is_beside = machine->silent_ms > 0;
+
+        if (own_is_fresh(own, machine) || own_is_resting(own, machine))
+            continue;
+        *(is_beside ? &call->beside : &call->awaited) += 1;
+        own_glance(call, machine, is_beside ? on_look_beside : on_look);
+    }
+    wait_on(call);
 }
 
 /* ---- verbs ---- */

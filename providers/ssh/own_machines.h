@@ -22,6 +22,7 @@ struct own_machine {
     bool is_seen;
     struct own_report report;
     int64_t seen_ms;   /* loop time */
+    int64_t looked_ms; /* loop time when the last answer failed to come */
     int64_t silent_ms; /* loop time since when nothing is known of it; 0: it answers */
     int64_t mute_ms;   /* loop time since when nothing was heard of it, though it was tried at
                           each look; 0: its sshd answers, or it was not tried */

@@ -18,7 +18,8 @@ void own_remove(struct provider *provider, const struct pool_address *pool,
 void own_inspect(struct provider *provider, const struct pool_address *pool, finding_fn found,
                  provider_done_fn done, void *context);
 
-/* Looks at all machines that were not looked at just now; then `then`. */
+/* Looks at all machines that were not looked at just now; then `then`.  It does not wait until
+   those that were silent last time are silent again. */
 void own_sweep(struct own_call *call, void (*then)(struct own_call *call));
 
 /* The machine as the pool's list shows it; false: the list has it not. */

@@ -286,7 +286,12 @@ static void played_machines_answer_after_their_delay(void **state)
         char input[] = "xyz", command[] = "do";
 
         scene.loop = loop;
-        ssh_run(ssh, &host, &(struct ssh_request){ command, input, 3, 1000, rows[i].limit },
+        ssh_run(ssh, &host,
+                &(struct ssh_request){ .command = command,
+                                       .input = input,
+                                       .input_length = 3,
+                                       .timeout_ms = 1000,
+                                       .output_limit = rows[i].limit },
                 on_done, &scene);
         memset(input, 0, sizeof input); /* it was copied */
         memset(command, 0, sizeof command);
@@ -307,7 +312,7 @@ static void played_machines_answer_after_their_delay(void **state)
 static void a_cancelled_command_tells_nothing(void **state)
 {
     const struct ssh_host host = { .address = "gpu-1", .user = "root", .host_key = ED25519 };
-    const struct ssh_request request = { "do", NULL, 0, 1000, 100 };
+    const struct ssh_request request = { .command = "do", .timeout_ms = 1000, .output_limit = 100 };
     struct scene scene = { .delay_ms = 500 };
     owned(loop) struct loop *loop = loop_virtual_new((struct wall_time){ 1 });
     owned(ssh) struct ssh *ssh = ssh_virtual_new(loop, play, &scene);

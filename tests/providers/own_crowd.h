@@ -30,7 +30,9 @@ struct crowd {
     char *folder, *machines, *login;
     bool is_dark;      /* no machine answers */
     const char *power; /* what the controllers say; NULL: they do not answer */
-    int looks, questions;
+    int looks[SSH_PRIORITY_COUNT];
+    int64_t silent_ms[CROWD]; /* when a look at it was sent that has no answer; 0: none */
+    int questions;
     int asked[CROWD]; /* questions to each controller */
     int lists;        /* that have ended */
     int64_t ended_ms; /* the last one */
@@ -48,10 +50,14 @@ static inline void crowd_play(void *context, const struct ssh_host *host,
                               const struct ssh_request *request, struct ssh_play *play)
 {
     struct crowd *crowd = context;
-    bool is_in_a = crowd_at(host->address + strlen("gpu-")) < CROWD / 2;
+    int at = crowd_at(host->address + strlen("gpu-"));
+    bool is_in_a = at < CROWD / 2;
+    int64_t now_ms = loop_now(crowd->loop);
 
     assert_non_null(strstr(request->command, "look"));
-    crowd->looks++;
+    crowd->looks[request->priority]++;
+    assert_true(crowd->silent_ms[at] == 0 || now_ms - crowd->silent_ms[at] >= SILENCE_MS);
+    crowd->silent_ms[at] = crowd->is_dark ? now_ms : 0;
     play->delay_ms = crowd->is_dark ? SILENCE_MS : 20;
     if (crowd->is_dark)
         error_set(&play->failure, ERROR_TRANSIENT, "no answer of %s", host->address);

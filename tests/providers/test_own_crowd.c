@@ -33,6 +33,43 @@ static void a_rack_without_power_holds_up_no_list(void **state)
     crowd_close(&crowd);
 }
 
+/* No list waits for machines that were silent last time, nor asks them while another list does. */
+static void silent_machines_are_looked_at_on_the_side(void **state)
+{
+    struct crowd crowd;
+
+    (void)state;
+    crowd_open(&crowd);
+    crowd_list(&crowd, &crowd.a);
+    assert_int_equal(crowd.looks[SSH_SWEEP], CROWD);
+    crowd.is_dark = true;
+    crowd.power = "On";
+    crowd_wait(&crowd, 10 * SECOND_MS);
+    crowd_list(&crowd, &crowd.a);
+    assert_int_equal(crowd.looks[SSH_SWEEP], 2 * CROWD); /* they did answer */
+    for (int i = 0; i < 100; i++) {
+        crowd_begin(&crowd, &crowd.a);
+        crowd_wait(&crowd, 3 * SECOND_MS);
+        assert_in_range(crowd_list(&crowd, &crowd.b), 0, 5 * SECOND_MS);
+        crowd_wait(&crowd, 3 * SECOND_MS);
+        assert_int_equal(crowd.lists, 4 + 2 * i);
+    }
+    assert_int_equal(crowd.looks[SSH_SWEEP], 2 * CROWD);
+    assert_int_equal(crowd.looks[SSH_COMMAND], 0);
+    /* Each takes 20 s, and the machine then rests for 30 s. */
+    assert_in_range(crowd.looks[SSH_SILENT], 10 * CROWD, 20 * CROWD);
+    crowd.is_dark = false;
+    for (int i = 0; i < 6; i++) {
+        crowd_wait(&crowd, 10 * SECOND_MS);
+        crowd_list(&crowd, &crowd.a);
+    }
+    for (size_t i = 0; i < crowd.count; i++) {
+        assert_int_equal(crowd.items[i].state, INSTANCE_RUNNING);
+        assert_int_equal(crowd.items[i].trouble.kind, ERROR_NONE);
+    }
+    crowd_close(&crowd);
+}
+
 static void on_ordered(void *context, const char *operation, const struct error *err)
 {
     (void)operation;
@@ -107,7 +144,7 @@ static void a_controller_without_an_answer_changes_nothing(void **state)
     crowd_list(&crowd, &crowd.a);
     off_ms = loop_now(crowd.loop);
     crowd.power = NULL;
-    crowd_wait(&crowd, 15 * SECOND_MS);
+    crowd_wait(&crowd, 30 * SECOND_MS);
     crowd_list(&crowd, &crowd.a); /* asks them in vain */
     assert_in_range(loop_now(crowd.loop) - off_ms, 45 * SECOND_MS, 59 * SECOND_MS);
     assert_true(crowd.questions > CROWD / 2);
@@ -123,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rack_without_power_holds_up_no_list),
+        cmocka_unit_test(silent_machines_are_looked_at_on_the_side),
         cmocka_unit_test(no_controller_is_asked_in_vain),
         cmocka_unit_test(controllers_that_cannot_be_asked_hold_up_no_list),
         cmocka_unit_test(a_controller_without_an_answer_changes_nothing),

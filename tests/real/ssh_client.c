@@ -415,6 +415,42 @@ static void a_machine_after_silent_ones_is_asked_all_the_same(void **state)
 }
 
 /* At each moment of a connection: nothing is told, nothing leaks, and the place is free again. */
+/* Looks at silent machines, more than there are places, hold up no command through the same jump
+   host. */
+static void a_command_does_not_wait_for_silent_machines(void **state)
+{
+    struct bench bench;
+    struct ssh_host good, hung;
+    struct outcome outcomes[2 * SSH_SESSIONS_PER_HOST], other;
+    const struct ssh_request look = { .command = "echo yes",
+                                      .priority = SSH_SILENT,
+                                      .timeout_ms = 4 * SECOND_MS };
+    int64_t began_ms;
+    int silent, port;
+
+    (void)state;
+    bench_open(&bench);
+    silent = listen_silently(&port);
+    good = hung = bench.host;
+    good.jump = hung.jump = &bench.host;
+    hung.port = port;
+    for (size_t i = 0; i < COUNT_OF(outcomes); i++)
+        begin(&bench, &outcomes[i], &hung, look);
+    loop_run_until(bench.loop, loop_now(bench.loop) + SECOND_MS); /* they have their places */
+    began_ms = loop_now(bench.loop);
+    begin(&bench, &other, &good, (struct ssh_request){ .command = "echo yes" });
+    while (other.count == 0 && loop_now(bench.loop) < began_ms + PATIENCE_MS)
+        loop_run_until(bench.loop, loop_now(bench.loop) + 20);
+    assert_in_range(loop_now(bench.loop) - began_ms, 0, 2 * SECOND_MS);
+    expect_output(&other, "yes\n");
+    assert_int_equal(outcomes[0].count, 0);
+    loop_run_until(bench.loop, loop_now(bench.loop) + 2 * PATIENCE_MS);
+    for (size_t i = 0; i < COUNT_OF(outcomes); i++)
+        expect_error(&outcomes[i], ERROR_TRANSIENT, "while it logged in");
+    close(silent);
+    bench_close(&bench);
+}
+
 static void a_command_may_be_cancelled_at_any_moment(void **state)
 {
     struct bench bench;
@@ -459,6 +495,7 @@ int main(void)
         cmocka_unit_test(a_command_that_was_not_sent_is_told_from_one_that_was),
         cmocka_unit_test(a_crowd_waits_for_its_turn),
         cmocka_unit_test(a_machine_after_silent_ones_is_asked_all_the_same),
+        cmocka_unit_test(a_command_does_not_wait_for_silent_machines),
         cmocka_unit_test(a_command_may_be_cancelled_at_any_moment),
     };
 

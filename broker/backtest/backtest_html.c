@@ -78,11 +78,11 @@ static void add_table(const struct backtest_inputs *inputs, const struct backtes
         double at_equal = 0;
         bool is_known = backtest_at_equal(backtest, row, inputs->setup.attainment, &at_equal);
 
-        text_add(out, "<tr%s><td>%s</td><td>%.1f</td>",
-                 backtest_is_ranked(inputs, measure) ? "" : " class=\"below\"", row->policy->name,
-                 100 * measure->attainment);
+        text_add(out, "<tr%s><td>%s</td>",
+                 backtest_is_ranked(inputs, measure) ? "" : " class=\"below\"", row->policy->name);
+        add_share(measure->spans > 0, measure->attainment, out);
         add_share(backtest->has_recovered, measure->recovered, out);
-        add_share(is_known, at_equal, out);
+        add_share(is_known && measure->spans > 0, at_equal, out);
         text_add(out,
                  "<td>%.0f</td><td>%.2f</td><td>%.1f</td><td>%.1f</td><td>%.0f</td><td>%.0f</td>"
                  "<td>%.1f</td></tr>\n",

@@ -15,14 +15,16 @@ static json_t *number_or_null(bool is_told, double number)
 
 static json_t *measure_json(const struct backtest *backtest, const struct measure *measure)
 {
-    return json_make(
-        "{s:f, s:o, s:f, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "research_h",
-        measure->research_h, "recovered",
-        number_or_null(backtest->has_recovered, measure->recovered), "attainment",
-        measure->attainment, "occurrences", (json_int_t)measure->spans, "occurrences_met",
-        (json_int_t)measure->spans_met, "late_share", measure->violations, "worst", measure->worst,
-        "moves_per_week", measure->moves_a_week, "production_h", measure->production_h, "transit_h",
-        measure->transit_h, "evicted_h", measure->evicted_h, "shortage_h", measure->shortage_h);
+    return json_make("{s:f, s:o, s:o, s:I, s:I, s:o, s:o, s:f, s:f, s:f, s:f, s:f}", "research_h",
+                     measure->research_h, "recovered",
+                     number_or_null(backtest->has_recovered, measure->recovered), "attainment",
+                     number_or_null(measure->spans > 0, measure->attainment), "occurrences",
+                     (json_int_t)measure->spans, "occurrences_met", (json_int_t)measure->spans_met,
+                     "late_share", number_or_null(measure->requests > 0, measure->violations),
+                     "worst", number_or_null(measure->requests > 0, measure->worst),
+                     "moves_per_week", measure->moves_a_week, "production_h", measure->production_h,
+                     "transit_h", measure->transit_h, "evicted_h", measure->evicted_h, "shortage_h",
+                     measure->shortage_h);
 }
 
 /* null: a single week is judged. */
@@ -62,9 +64,9 @@ static json_t *row_json(const struct backtest_inputs *inputs, const struct backt
                      row->policy->parameter, "is_oracle", (int)row->policy->is_oracle, "rank",
                      rank > 0 ? json_integer(rank) : json_null(), "levels", levels, "measure",
                      measure_json(backtest, &row->tuned), "recovered_at_equal",
-                     number_or_null(is_known, at_equal), "held_out", held_json(backtest, row),
-                     "money_per_week", money_json(inputs, backtest, row), "frontier", points,
-                     "missed", backtest_missed_json(inputs, backtest, row));
+                     number_or_null(is_known && row->tuned.spans > 0, at_equal), "held_out",
+                     held_json(backtest, row), "money_per_week", money_json(inputs, backtest, row),
+                     "frontier", points, "missed", backtest_missed_json(inputs, backtest, row));
 }
 
 /* null: it was not asked for. */
@@ -155,8 +157,10 @@ static void add_share(const struct backtest *backtest, double recovered, struct 
 static void add_csv(const struct backtest *backtest, const struct policy *policy, const char *level,
                     const struct measure *measure, struct text *out)
 {
-    text_add(out, "%s,%s,%s,%.4f,", policy->name, policy->parameter ? policy->parameter : "", level,
-             measure->attainment);
+    text_add(out, "%s,%s,%s,", policy->name, policy->parameter ? policy->parameter : "", level);
+    if (measure->spans > 0)
+        text_add(out, "%.4f", measure->attainment);
+    text_add(out, ",");
     add_share(backtest, measure->recovered, out);
     text_add(out, ",%.1f,%.6f,%.3f,%.1f,%.1f,%.1f,%.1f,%.1f\n", measure->research_h,
              measure->violations, measure->worst, measure->moves_a_week, measure->production_h,

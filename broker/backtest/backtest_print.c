@@ -70,22 +70,27 @@ static void add_row(struct table *table, const struct backtest_inputs *inputs,
 
     table_cell(table, "%s", row->policy->name);
     add_level(table, backtest, row);
-    if (row->policy->is_oracle)
+    if (row->policy->is_oracle || measure->spans == 0)
         table_cell(table, "-");
     else if (rank > 0)
         table_cell(table, "%d", rank);
     else
         table_cell(table, "below");
-    table_cell(table, "%.1f", 100 * measure->attainment);
+    add_share(table, measure->spans > 0, measure->attainment);
     add_share(table, backtest->has_recovered, measure->recovered);
-    add_share(table, is_known, at_equal);
+    add_share(table, is_known && measure->spans > 0, at_equal);
     table_cell(table, "%.0f", measure->research_h);
     if (backtest_row(backtest, POLICY_STATIC))
         table_cell(table, "%.0f", backtest_money(inputs, backtest, measure));
     else
         table_cell(table, "-");
-    table_cell(table, "%.2f", 100 * measure->violations);
-    table_cell(table, "%.1f", measure->worst);
+    if (measure->requests > 0) {
+        table_cell(table, "%.2f", 100 * measure->violations);
+        table_cell(table, "%.1f", measure->worst);
+    } else {
+        table_cell(table, "-");
+        table_cell(table, "-");
+    }
     table_cell(table, "%.1f", measure->moves_a_week);
     table_cell(table, "%.0f", measure->transit_h);
     table_cell(table, "%.0f", measure->evicted_h);
@@ -126,7 +131,7 @@ static void print_held(const struct backtest *backtest, struct text *out)
             continue;
         table_cell(table, "%s", row->policy->name);
         table_cell(table, "%g", row->held.level);
-        table_cell(table, "%.1f", 100 * row->held.measure.attainment);
+        add_share(table, row->held.measure.spans > 0, row->held.measure.attainment);
         add_share(table, backtest->has_recovered, row->held.measure.recovered);
     }
     text_add(out, "\nLevels that were the best of the first %zu weeks judged, on the last %zu:\n",

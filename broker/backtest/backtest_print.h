@@ -53,5 +53,5 @@ int backtest_rank(const struct backtest_inputs *inputs, const struct backtest *b
 static inline bool backtest_is_ranked(const struct backtest_inputs *inputs,
                                       const struct measure *measure)
 {
-    return measure->attainment >= inputs->setup.attainment;
+    return measure->spans > 0 && measure->attainment >= inputs->setup.attainment;
 }

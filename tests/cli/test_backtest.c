@@ -143,6 +143,43 @@ static void what_is_unknown_is_told_in_each_form(void **state)
     assert_int_equal(json_array_size(json_at(root, "unknown/queues")), 1);
 }
 
+/* Without requests no target was met, and none was missed. */
+static void weeks_without_requests_have_no_share(void **state)
+{
+    static const char *const keys[] = { "attainment", "late_share", "worst" };
+    owned(test_folder) char *folder = test_folder_new();
+    owned(text) struct text *csv = text_new(1 << 20);
+
+    (void)state;
+    text_add(csv, "t,queue,count\n");
+    for (int i = 0; i < STEPS; i++) {
+        char time[WALL_TEXT_SIZE];
+
+        wall_format((struct wall_time){ monday_ms + i * (int64_t)HOUR_MS }, time);
+        text_add(csv, "%s,chat,0\n", time);
+    }
+    mem_free(test_folder_write(folder, "weeks.csv", csv->chars));
+    owned(said) struct said table = expect_code(
+        folder, EXIT_DONE, COMMAND "--policy static-peak,reactive,oracle --csv @/points.csv");
+    owned(said) struct said json = expect_code(
+        folder, EXIT_DONE, COMMAND "--policy static-peak,reactive,oracle -o json");
+    owned(json) json_t *root = json_parse(json.out->chars, json.out->length, "said", NULL);
+    owned(text) struct text *points = read_below(folder, "points.csv");
+    const json_t *row;
+    size_t i;
+
+    assert_null(strstr(table.out->chars, "100.0"));
+    assert_null(strstr(points->chars, "1.0000"));
+    json_array_foreach(json_at(root, "policies"), i, row) {
+        for (size_t key = 0; key < COUNT_OF(keys); key++)
+            if (!json_is_null(json_object_get(json_at(row, "measure"), keys[key])))
+                fail_msg("%s is told", keys[key]);
+        assert_true(json_is_null(json_object_get(row, "rank")));
+        assert_true(json_is_null(json_object_get(row, "recovered_at_equal")));
+    }
+    assert_int_equal(json_array_size(json_at(root, "policies")), 3);
+}
+
 static void the_page_is_well_formed_and_fetches_nothing(void **state)
 {
     static const char *const never[] = { "<script", "src=",    "href=", "@import", "url(",
@@ -475,6 +512,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_and_the_frontier_are_as_they_were),
         cmocka_unit_test(what_is_unknown_is_told_in_each_form),
+        cmocka_unit_test(weeks_without_requests_have_no_share),
         cmocka_unit_test(the_page_is_well_formed_and_fetches_nothing),
         cmocka_unit_test(what_was_missed_is_listed_with_reasons),
         cmocka_unit_test(json_has_a_row_for_each_policy),

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A backtest on weeks of which a part is unknown: no policy gains capacity by unknown time.
+ * A backtest on weeks of which a part is unknown, or in which nothing arrives: no policy gains
+ * capacity by unknown time, or loses it to idle queues.
  */
 #include "tests/windows/backtest_world.h"
 
@@ -154,6 +155,78 @@ static void what_is_unknown_all_the_time_is_refused(void **state)
     world_clear(&world);
 }
 
+static void silence(struct demand_series *series, size_t from, size_t end)
+{
+    for (size_t step = from; step < end; step++)
+        series->counts[DEMAND_LOW][step] = 0;
+}
+
+/* Of a queue in which nothing ever arrives no policy holds a server: beside another queue it
+   changes no figure of any policy. */
+static void an_idle_queue_costs_nothing(void **state)
+{
+    struct world world;
+    struct world idle;
+    struct backtest_queue both[2];
+
+    (void)state;
+    four_weeks(&world);
+    four_weeks(&idle);
+    silence(&idle.series, 0, FOUR_WEEKS);
+    world.setup.played = (1u << policies_count()) - 1;
+    owned(backtest) struct backtest *alone = run_of(&world);
+
+    both[0] = world.queue;
+    both[1] = idle.queue;
+    world.setup.queues = both;
+    world.setup.queue_count = 2;
+    owned(backtest) struct backtest *beside = run_of(&world);
+
+    for (size_t i = 0; i < alone->count; i++) {
+        const char *name = alone->rows[i].policy->name;
+        const struct measure *one = &alone->rows[i].tuned;
+        const struct measure *two = &beside->rows[i].tuned;
+
+        for (size_t slot = 0; slot < beside->planned.slots; slot++)
+            if (beside->rows[i].servers[1][slot] != 0)
+                fail_msg("%s holds %d servers in slot %zu", name, beside->rows[i].servers[1][slot],
+                         slot);
+        if (one->spans != two->spans || fabs(one->research_h - two->research_h) > 1e-9)
+            fail_msg("%s: %g GPU-hours beside an idle queue, %g alone", name, two->research_h,
+                     one->research_h);
+    }
+    world_clear(&world);
+    world_clear(&idle);
+}
+
+/* A window in which nothing arrives gets no servers from the week after, and a scaler gives its
+   last one up after a week. */
+static void who_goes_silent_keeps_no_server(void **state)
+{
+    struct world world;
+
+    (void)state;
+    four_weeks(&world);
+    silence(&world.series, WEEK_STEPS, FOUR_WEEKS);
+    world.setup.played = (1u << policies_count()) - 1;
+    owned(backtest) struct backtest *backtest = run_of(&world);
+
+    for (size_t i = 0; i < backtest->count; i++) {
+        const struct backtest_row *row = &backtest->rows[i];
+
+        assert_int_equal(row->tuned.spans, 0);
+        if (row->policy == &policies[POLICY_STATIC])
+            continue; /* the peak of all weeks */
+        if (text_equal(row->policy->name, "reactive") &&
+            (row->servers[0][WEEK_SLOTS / 2] != 1 || row->servers[0][2 * WEEK_SLOTS] != 0))
+            fail_msg("reactive: %d, then %d", row->servers[0][WEEK_SLOTS / 2],
+                     row->servers[0][2 * WEEK_SLOTS]);
+        if (row->policy->is_last_week && row->servers[0][3 * WEEK_SLOTS - 1] != 0)
+            fail_msg("%s: %d", row->policy->name, row->servers[0][3 * WEEK_SLOTS - 1]);
+    }
+    world_clear(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +234,8 @@ int main(void)
         cmocka_unit_test(an_unknown_week_is_no_gain),
         cmocka_unit_test(time_counts_in_which_all_queues_are_known),
         cmocka_unit_test(what_is_unknown_all_the_time_is_refused),
+        cmocka_unit_test(an_idle_queue_costs_nothing),
+        cmocka_unit_test(who_goes_silent_keeps_no_server),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,6 +168,6 @@ int field_search(const struct field *field, const struct segment_list *segments,
     setup.is_each_day = how->is_each_day;
     if (search_servers(&setup, &result, err) < 0)
         return -1;
-    *ret_servers = result.servers > 1 ? result.servers : 1;
+    *ret_servers = result.servers;
     return 0;
 }

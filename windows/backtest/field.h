@@ -78,7 +78,7 @@ struct field_how {
     double scale;     /* of the arrivals */
 };
 
-/* The fewest servers for these segments; 1 at least. */
+/* The fewest servers for these segments; 0: nothing arrives, or none is known. */
 int field_search(const struct field *field, const struct segment_list *segments,
                  const struct field_how *how, int *ret_servers, struct error *err)
     __attribute__((warn_unused_result));

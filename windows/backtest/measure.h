@@ -22,7 +22,8 @@ struct measure {
     double evicted_h;
     double shortage_h;   /* GPU-hours by which the load of a slot was above its servers */
     double moves_a_week; /* of counted time */
-    double attainment;   /* share of spans with arrivals that met the target in both classes */
+    double attainment;   /* share of spans with arrivals that met the target in both classes; says
+                            nothing if there are none */
     size_t spans;
     size_t spans_met;
     int64_t requests;

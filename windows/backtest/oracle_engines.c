@@ -45,7 +45,8 @@ static int number_at(const struct oracle *oracle, size_t slot, double roots)
     double places = engine_places(oracle->field->service->engine);
     double number = load < 0 ? oracle->most[slot] : ceil(load + roots * sqrt(load / places));
 
-    return number < 1 ? 1 : number < oracle->most[slot] ? (int)number : oracle->most[slot];
+    number = fmax(number, 1);
+    return number < oracle->most[slot] ? (int)number : oracle->most[slot];
 }
 
 static void fill(struct oracle *oracle, size_t span, const struct margin *margin)

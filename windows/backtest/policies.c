@@ -14,6 +14,7 @@ enum {
     IN_STABLE_SLOTS = 3, /* what a scaler waits before it shrinks: 15 min */
     REPAIRS = 25,        /* of an oracle's windows, */
     RAISE_PARTS = 100,   /* by a hundredth each time */
+    WEEK_SLOTS = (int)(WEEK_MS / JUDGE_SLOT_MS),
 };
 
 static const double tolerance = 0.1; /* of a scaler: smaller changes are left */
@@ -121,7 +122,7 @@ static void fill(const struct course *course, const struct course_span *span, in
 
     course_slots_of(course, span, &first, &end);
     for (size_t slot = first; slot < end; slot++)
-        servers[slot] = number > 1 ? number : 1;
+        servers[slot] = number > 0 ? number : 0;
 }
 
 /* Every span of a week gets its window's number. */
@@ -135,12 +136,15 @@ static void fill_week(const struct course *course, size_t week, const int *numbe
 /* Windows begin in the week before, too: the first hours of week 1 may be of one. */
 static void fill_begin(const struct course *course, int *servers)
 {
-    size_t first = 0;
+    size_t span = 0;
+    size_t first;
+    size_t end;
 
-    while (first < course->slots && servers[first] == 0)
-        first++;
+    while (course->spans.items[span].week == 0)
+        span++;
+    course_slots_of(course, &course->spans.items[span], &first, &end);
     for (size_t slot = 0; slot < first; slot++)
-        servers[slot] = servers[first < course->slots ? first : slot];
+        servers[slot] = servers[first];
 }
 
 static int plan_static(const struct field *field, double level, int *servers, struct error *err)
@@ -148,7 +152,7 @@ static int plan_static(const struct field *field, double level, int *servers, st
     const struct course *course = field->course;
     const struct course_span *spans = course->spans.items;
     size_t over = 0; /* spans that ended before the week */
-    int most = 1;
+    int most = 0;
 
     (void)err;
     for (size_t i = 0; i < course->spans.count; i++) {
@@ -213,10 +217,23 @@ static int plan_square_root(const struct field *field, double level, int *server
     return plan_by_load(field, level, with_root, servers);
 }
 
-/* The servers that a scaler asks for in each slot, from the data before that slot. */
+/* Whether anything arrived in week 0. */
+static bool begins_busy(const struct field *field)
+{
+    owned(segments) struct segment_list segments = { 0 };
+
+    segments_of_series(field->queue->series,
+                       (struct wall_span){ course_week(field->course, 0), field->course->begin },
+                       &segments);
+    return field_load(field, &segments) > 0;
+}
+
+/* The servers that a scaler asks for in each slot, from the data before that slot: one at least, as
+   long as anything arrived in the last seven days. */
 static void ask_in_turn(const struct field *field, double level, int *asked)
 {
     const struct course *course = field->course;
+    size_t busy_until = begins_busy(field) ? WEEK_SLOTS : 0;
     int recent[IN_STABLE_SLOTS] = { 1, 1, 1 };
     int now = 0;
 
@@ -231,7 +248,10 @@ static void ask_in_turn(const struct field *field, double level, int *asked)
             now = recent[slot % IN_STABLE_SLOTS];
         else if (most < now * (1 - tolerance))
             now = most;
-        asked[slot] = now > 1 ? now : 1;
+        if (load > 0)
+            busy_until = slot + WEEK_SLOTS;
+        now = slot < busy_until ? now : 0;
+        asked[slot] = slot < busy_until && now < 1 ? 1 : now;
     }
 }
 
@@ -314,7 +334,7 @@ static void plan_again(const struct field *field, const struct outlook *outlook,
             int number = outlook_number_again(outlook, field, level, i, look);
 
             for (size_t slot = slot_of_look(field, span, look); slot < end; slot++)
-                servers[slot] = number > 1 ? number : 1;
+                servers[slot] = number > 0 ? number : 0;
         }
     }
 }

@@ -233,6 +233,20 @@ int file_write(const char *path, const void *bytes, size_t size, mode_t mode, st
     return sync_folder_of(path, err);
 }
 
+int file_can_write(const char *path, struct error *err)
+{
+    if (!is_replaceable(path))
+        return error_set(err, ERROR_INVALID, "%s: is not a regular file", path);
+
+    owned(chars) char *temporary = text_format("%s.tmp-XXXXXX", path);
+    owned(fd) int fd = mkostemp(temporary, O_CLOEXEC);
+
+    if (fd < 0)
+        return file_error(path, "write", err);
+    unlink(temporary);
+    return 0;
+}
+
 int file_write_new(const char *path, const void *bytes, size_t size, mode_t mode, struct error *err)
 {
     owned(fd) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);

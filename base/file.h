@@ -42,6 +42,9 @@ struct text *file_pack(const void *bytes, size_t size)
 int file_write(const char *path, const void *bytes, size_t size, mode_t mode, struct error *err)
     __attribute__((warn_unused_result));
 
+/* Whether file_write() can make its new file there now; changes nothing. */
+int file_can_write(const char *path, struct error *err) __attribute__((warn_unused_result));
+
 /* Writes a file that is not there yet.  ERROR_CONFLICT: it is, and stays as it was. */
 int file_write_new(const char *path, const void *bytes, size_t size, mode_t mode, struct error *err)
     __attribute__((warn_unused_result));

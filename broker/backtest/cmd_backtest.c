@@ -107,6 +107,17 @@ static int write_files(const struct command_call *call, const struct backtest_in
     return call_text(call, "html") ? write_text(call_text(call, "html"), html, err) : 0;
 }
 
+/* A long run must not end with a file that cannot be written. */
+static int check_files(const struct command_call *call, struct error *err)
+{
+    static const char *const options[] = { "csv", "html" };
+
+    for (size_t i = 0; i < COUNT_OF(options); i++)
+        if (call_text(call, options[i]) && file_can_write(call_text(call, options[i]), err) < 0)
+            return error_context(err, "--%s", options[i]);
+    return 0;
+}
+
 /* On a terminal, the progress is shown while it runs. */
 static struct backtest *play(struct backtest_inputs *inputs, struct error *err)
 {
@@ -122,12 +133,12 @@ static int run(struct backtest_inputs *inputs)
     struct command_call *call = inputs->call;
     struct error err = { 0 };
 
-    if (backtest_inputs_read(inputs, &err) < 0)
+    if (check_files(call, &err) < 0 || backtest_inputs_read(inputs, &err) < 0)
         return call_fail(call, EXIT_ERROR, &err);
 
     owned(backtest) struct backtest *backtest = play(inputs, &err);
 
-    if (!backtest || write_files(call, inputs, backtest, &err) < 0)
+    if (!backtest)
         return call_fail(call, EXIT_ERROR, &err);
     if (client_wants_json(call)) {
         owned(json) json_t *root = backtest_json(inputs, backtest);
@@ -142,6 +153,8 @@ static int run(struct backtest_inputs *inputs)
         backtest_print(inputs, backtest, out);
         fputs(out->chars, stdout);
     }
+    if (write_files(call, inputs, backtest, &err) < 0)
+        return call_fail(call, EXIT_ERROR, &err);
     return EXIT_DONE;
 }
 

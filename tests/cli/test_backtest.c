@@ -143,6 +143,24 @@ static void what_is_unknown_is_told_in_each_form(void **state)
     assert_int_equal(json_array_size(json_at(root, "unknown/queues")), 1);
 }
 
+/* A file that cannot be written is found before the demand is read. */
+static void a_file_that_cannot_be_written_is_found_first(void **state)
+{
+    static const struct mistake mistakes[] = {
+        { "backtest --demand @/none.csv --service 1s --html @/no/such/folder.html", EXIT_ERROR,
+          "--html: " },
+        { "backtest --demand @/none.csv --service 1s --csv @/no/such/folder.csv", EXIT_ERROR,
+          "no/such/folder.csv: " },
+        { "backtest --demand @/none.csv --service 1s --csv @/points.csv", EXIT_ERROR, "none.csv" },
+    };
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *left = text_format("%s/points.csv", folder);
+
+    (void)state;
+    expect_mistakes(folder, mistakes, COUNT_OF(mistakes));
+    assert_false(file_exists(left));
+}
+
 /* Without requests no target was met, and none was missed. */
 static void weeks_without_requests_have_no_share(void **state)
 {
@@ -512,6 +530,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_and_the_frontier_are_as_they_were),
         cmocka_unit_test(what_is_unknown_is_told_in_each_form),
+        cmocka_unit_test(a_file_that_cannot_be_written_is_found_first),
         cmocka_unit_test(weeks_without_requests_have_no_share),
         cmocka_unit_test(the_page_is_well_formed_and_fetches_nothing),
         cmocka_unit_test(what_was_missed_is_listed_with_reasons),

@@ -227,6 +227,9 @@ json_t *demand_input_notes(const struct demand *demand, const struct demand_opti
                  "no column is named count: each column is taken to be a queue (%zu; the first by "
                  "name is %s)",
                  demand->count, demand->series[0].queue);
+    if (demand->facts.has_unit_rates)
+        add_note(notes, "counts are rates, by the unit in a column's name or in the column of "
+                        "units: each is multiplied by the length of its step");
     if (demand->facts.has_local)
         add_note(notes, "times without an offset are taken to be in the time zone %s",
                  zone_of(options));

@@ -185,6 +185,83 @@ static void counts_are_found_by_their_form(void **state)
     check_forms(counts, COUNT_OF(counts));
 }
 
+/* Five and six requests a minute, by the second and by the hour. */
+#define BY_SECOND "2026-11-17T12:00:00Z,0.08333333\n2026-11-17T12:01:00Z,0.1\n"
+#define BY_HOUR "2026-11-17T12:00:00Z,300\n2026-11-17T12:01:00Z,360\n"
+#define BY_MINUTE "2026-11-17T12:00:00Z,5\n2026-11-17T12:01:00Z,6\n"
+
+static const struct form units[] = {
+    { "requests/second", NULL, "time,requests/second\n" BY_SECOND, NOON },
+    { "requests / sec", NULL, "time,requests / sec\n" BY_SECOND, NOON },
+    { "Requests per second", NULL, "time,Requests per second\n" BY_SECOND, NOON },
+    { "requests_per_sec", NULL, "time,requests_per_sec\n" BY_SECOND, NOON },
+    { "requestspersecond", NULL, "time,requestspersecond\n" BY_SECOND, NOON },
+    { "RequestsPerHour", NULL, "time,RequestsPerHour\n" BY_HOUR, NOON },
+    { "arrivals/min", NULL, "time,arrivals/min\n" BY_MINUTE, NOON },
+    { "requests (1/h)", NULL, "time,requests (1/h)\n" BY_HOUR, NOON },
+    { "QPS", NULL, "time,QPS\n" BY_SECOND, NOON },
+    { "req/s of a queue", NULL,
+      "time,queue,req/s\n2026-11-17T12:00:00Z,chat,0.08333333\n2026-11-17T12:01:00Z,chat,0.1\n",
+      CHAT },
+    { "(req/s)", NULL, "\"Time\",\"chat (req/s)\"\n" BY_SECOND, CHAT },
+    { "[ops/s]", NULL, "Time,chat [ops/s]\n" BY_SECOND, CHAT },
+    { "(rps)", NULL, "Time,chat (rps)\n" BY_SECOND, CHAT },
+    { "(requests per minute)", NULL, "Time,chat (requests per minute)\n" BY_MINUTE, CHAT },
+    { "chat_rps", NULL, "Time,chat_rps\n" BY_SECOND, CHAT },
+    { "chat_per_hour", NULL, "Time,chat_per_hour\n" BY_HOUR, CHAT },
+    { "chat/s", NULL, "Time,chat/s\n" BY_SECOND, CHAT },
+    { "chat/5m", NULL, "Time,chat/5m\n2026-11-17T12:00:00Z,25\n2026-11-17T12:01:00Z,30\n", CHAT },
+    { "each queue its own", NULL,
+      "Time,b (req/min),chat (req/s),d\n2026-11-17T12:00:00Z,5,0.08333333,7\n"
+      "2026-11-17T12:01:00Z,6,0.1,8\n",
+      "b 1m 2026-11-17T12:00:00Z: 5 6; " CHAT "; d 1m 2026-11-17T12:00:00Z: 7 8" },
+    { "a call of Prometheus", NULL, "Time,sum(rate(x_total[5m]))\n" BY_SECOND,
+      "sum(rate(x_total[5m])) 1m 2026-11-17T12:00:00Z: 5 6" },
+    { "and a product of it", NULL, "Time,sum(rate(x_total[5m])) * 60\n" BY_SECOND,
+      ":1: \"sum(rate(x_total[5m])) * 60\" ends in a unit that is none of requests by time" },
+    { "a slash of a name", NULL, "Time,team/chat\n" BY_MINUTE,
+      "team/chat 1m 2026-11-17T12:00:00Z: 5 6" },
+    { "brackets of a name", NULL, "Time,chat (EU)\n" BY_MINUTE,
+      "chat (EU) 1m 2026-11-17T12:00:00Z: 5 6" },
+    { "a name with per", NULL, "Time,paper minute\n" BY_MINUTE,
+      "paper minute 1m 2026-11-17T12:00:00Z: 5 6" },
+    { "a count's unit that nobody knows", NULL, "time,requests/fortnight\n" BY_MINUTE,
+      ":1: \"requests/fortnight\" ends in a unit that is none of requests by time" },
+    { "a rate of bytes", NULL, "time,chat (KB/s)\n" BY_MINUTE,
+      ":1: \"chat (KB/s)\" ends in a unit that is none of requests by time" },
+    { "a queue by two units", NULL, "time,chat (req/s),chat (req/min)\n2026-11-17T12:00Z,5,5\n",
+      ":1: two columns are named \"chat (req/min)\"" },
+    { "a column of units", NULL,
+      "Timestamp,Value,Unit\n2026-11-17T12:00:00Z,0.08333333,Count/Second\n"
+      "2026-11-17T12:01:00Z,6,Count\n2026-11-17T12:02:00Z,7,None\n2026-11-17T12:03:00Z,8,\n"
+      "2026-11-17T12:04:00Z,9,CountPerMinute\n",
+      "busy 1m 2026-11-17T12:00:00Z: 5 6 7 8 9" },
+    { "beside a column a queue", NULL,
+      "Timestamp,chat,Unit\n2026-11-17T12:00:00Z,0.08333333,req/s\n"
+      "2026-11-17T12:01:00Z,0.1,req/s\n",
+      CHAT },
+    { "beside a rate", NULL,
+      "t,rate,unit\n2026-11-17T12:00:00Z,300,1/h\n2026-11-17T12:01:00Z,6,per minute\n", NOON },
+    { "that tells no time", NULL, "t,rate,unit\n2026-11-17T12:00:00Z,300,Count\n",
+      ":2: rate: expected a rate with its unit, like 70/min, found \"300\"" },
+    { "of something else", NULL,
+      "t,Value,Unit\n2026-11-17T12:00:00Z,5,Count\n2026-11-17T12:01:00Z,6,Milliseconds\n",
+      ":3: Unit: expected Count, None or a rate of requests like Count/Second, found "
+      "\"Milliseconds\"" },
+    { "of bytes", NULL, "t,Value,Unit\n2026-11-17T12:00:00Z,5,Bytes/Second\n",
+      ":2: Unit: expected Count, None or a rate of requests like Count/Second, found" },
+    { "twice", NULL, "t,rps,Unit\n2026-11-17T12:00:00Z,5,Count/Second\n",
+      ":1: \"rps\" and \"Unit\" both tell the unit" },
+    { "a queue of that name", NULL, "Time,chat,unit\n2026-11-17T12:00:00Z,5,5\n",
+      ":1: \"unit\" is named like a time" },
+};
+
+static void units_are_found_where_people_write_them(void **state)
+{
+    (void)state;
+    check_forms(units, COUNT_OF(units));
+}
+
 #define TWO "2026-11-17T12:00:00Z,5\n2026-11-17T12:01:00Z,6\n"
 
 static const struct form tables[] = {
@@ -283,6 +360,7 @@ int main(void)
         cmocka_unit_test(times_are_found_by_their_form),
         cmocka_unit_test(times_without_an_offset_are_the_zones),
         cmocka_unit_test(counts_are_found_by_their_form),
+        cmocka_unit_test(units_are_found_where_people_write_them),
         cmocka_unit_test(tables_are_found_by_their_form),
     };
 

@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See columns.h.  Names are compared without regard to case, blanks and marks: "Queue Name" is
- * queue_name.
+ * See columns.h.
  */
 #include "windows/demand/columns.h"
 
 #include "base/text.h"
 #include "windows/demand/cells.h"
+#include "windows/demand/column_names.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -15,107 +15,12 @@
 
 enum { DATE_CHARS = 10 };
 
-enum role { ROLE_NONE, ROLE_TIME, ROLE_QUEUE, ROLE_COUNT, ROLE_PRIORITY, ROLE_STATISTIC };
-
-#define NEEDS_UNIT (-1.0)
-
-static const struct name {
-    const char *name;
-    enum role role;
-    double rate_s; /* of a count: requests in so many seconds; 0: in the step; NEEDS_UNIT */
-} known_names[] = {
-    { "time", ROLE_TIME, 0 },
-    { "timestamp", ROLE_TIME, 0 },
-    { "timestamps", ROLE_TIME, 0 },
-    { "timestampms", ROLE_TIME, 0 },
-    { "timeutc", ROLE_TIME, 0 },
-    { "timestamputc", ROLE_TIME, 0 },
-    { "date", ROLE_TIME, 0 },
-    { "datetime", ROLE_TIME, 0 },
-    { "dateutc", ROLE_TIME, 0 },
-    { "datetimeutc", ROLE_TIME, 0 },
-    { "when", ROLE_TIME, 0 },
-    { "t", ROLE_TIME, 0 },
-    { "ts", ROLE_TIME, 0 },
-    { "epoch", ROLE_TIME, 0 },
-    { "epochms", ROLE_TIME, 0 },
-    { "unixtime", ROLE_TIME, 0 },
-    { "day", ROLE_TIME, 0 },
-    { "hour", ROLE_TIME, 0 },
-    { "minute", ROLE_TIME, 0 },
-    { "minuteutc", ROLE_TIME, 0 },
-    { "minuteutciso", ROLE_TIME, 0 },
-    { "queue", ROLE_QUEUE, 0 },
-    { "queues", ROLE_QUEUE, 0 },
-    { "queuename", ROLE_QUEUE, 0 },
-    { "queueid", ROLE_QUEUE, 0 },
-    { "count", ROLE_COUNT, 0 },
-    { "counts", ROLE_COUNT, 0 },
-    { "value", ROLE_COUNT, 0 },
-    { "values", ROLE_COUNT, 0 },
-    { "sum", ROLE_COUNT, 0 },
-    { "total", ROLE_COUNT, 0 },
-    { "requests", ROLE_COUNT, 0 },
-    { "request", ROLE_COUNT, 0 },
-    { "requestcount", ROLE_COUNT, 0 },
-    { "numrequests", ROLE_COUNT, 0 },
-    { "arrivals", ROLE_COUNT, 0 },
-    { "messages", ROLE_COUNT, 0 },
-    { "hits", ROLE_COUNT, 0 },
-    { "calls", ROLE_COUNT, 0 },
-    { "invocations", ROLE_COUNT, 0 },
-    { "rate", ROLE_COUNT, NEEDS_UNIT },
-    { "rps", ROLE_COUNT, 1 },
-    { "qps", ROLE_COUNT, 1 },
-    { "requests/s", ROLE_COUNT, 1 },
-    { "req/s", ROLE_COUNT, 1 },
-    { "requestspersecond", ROLE_COUNT, 1 },
-    { "rpm", ROLE_COUNT, 60 },
-    { "requests/min", ROLE_COUNT, 60 },
-    { "req/min", ROLE_COUNT, 60 },
-    { "requestsperminute", ROLE_COUNT, 60 },
-    { "priority", ROLE_PRIORITY, 0 },
-    { "prio", ROLE_PRIORITY, 0 },
-    { "priorityclass", ROLE_PRIORITY, 0 },
-};
-
-/* Beside a sum, of which they say nothing. */
-static const char *const statistic_names[] = { "samplecount", "average", "avg", "mean",  "minimum",
-                                               "min",         "maximum", "max", "stddev" };
-
-/* Beside tokens these names may describe one request: its total tokens, its messages, its name. */
-static const char *const vague_names[] = { "value",   "values",   "sum",  "total",
-                                           "request", "messages", "hits", "calls" };
-
-static bool is_among(const char *plain, const char *const *names, size_t count)
+static enum column_role role_of(const struct columns *columns, int column)
 {
-    for (size_t i = 0; i < count; i++)
-        if (text_equal(names[i], plain))
-            return true;
-    return false;
+    return column_name_of(columns->names[column]).role;
 }
 
-static const struct name *name_of(const char *field)
-{
-    static const struct name statistic = { "", ROLE_STATISTIC, 0 };
-    char plain[CSV_NAME_CHARS];
-
-    if (!csv_plain_name(field, plain))
-        return NULL;
-    for (size_t i = 0; i < COUNT_OF(known_names); i++)
-        if (text_equal(known_names[i].name, plain))
-            return &known_names[i];
-    return is_among(plain, statistic_names, COUNT_OF(statistic_names)) ? &statistic : NULL;
-}
-
-static enum role role_of(const struct columns *columns, int column)
-{
-    const struct name *name = name_of(columns->names[column]);
-
-    return name ? name->role : ROLE_NONE;
-}
-
-static int column_of_role(const struct columns *columns, enum role role)
+static int column_of_role(const struct columns *columns, enum column_role role)
 {
     for (int i = 0; i < (int)columns->name_count; i++)
         if (role_of(columns, i) == role)
@@ -125,12 +30,9 @@ static int column_of_role(const struct columns *columns, enum role role)
 
 int columns_queue_of_tokens(const struct csv *header)
 {
-    for (int i = 0; i < (int)header->columns; i++) {
-        const struct name *name = name_of(header->fields[i]);
-
-        if (name && name->role == ROLE_QUEUE)
+    for (int i = 0; i < (int)header->columns; i++)
+        if (column_name_of(header->fields[i]).role == COLUMN_QUEUE)
             return i;
-    }
     return csv_column(header, "model");
 }
 
@@ -138,23 +40,20 @@ int columns_queue_of_tokens(const struct csv *header)
    present. */
 static int find_count(struct columns *columns, const struct csv *header, struct error *err)
 {
-    const struct name *name;
-
     columns->count = csv_column(header, "count");
     for (int i = 0; columns->count < 0 && i < (int)columns->name_count; i++) {
-        if (role_of(columns, i) != ROLE_COUNT)
+        if (role_of(columns, i) != COLUMN_COUNT)
             continue;
         for (int other = i + 1; other < (int)columns->name_count; other++)
-            if (role_of(columns, other) == ROLE_COUNT)
+            if (role_of(columns, other) == COLUMN_COUNT)
                 return csv_error(header, header->line, err,
                                  "columns \"%.80s\" and \"%.80s\" may both be the number of "
                                  "requests: name the one that is it \"count\"",
                                  columns->names[i], columns->names[other]);
         columns->count = i;
     }
-    name = columns->count >= 0 ? name_of(columns->names[columns->count]) : NULL;
-    columns->needs_unit = name && name->rate_s == NEEDS_UNIT;
-    columns->rate_s = name && name->rate_s > 0 ? name->rate_s : 0;
+    columns->needs_unit = columns->count >= 0 &&
+                          column_name_of(columns->names[columns->count]).needs_unit;
     return 0;
 }
 
@@ -163,7 +62,6 @@ static int find_count(struct columns *columns, const struct csv *header, struct 
 static int find_tokens(struct columns *columns, const struct csv *header, struct error *err)
 {
     struct token_columns *tokens = &columns->tokens;
-    char plain[CSV_NAME_CHARS];
     bool has_in;
 
     if (token_columns_find(tokens, header, err) < 0)
@@ -180,8 +78,7 @@ static int find_tokens(struct columns *columns, const struct csv *header, struct
         tokens->in = tokens->out = -1;
         return 0;
     }
-    if (columns->count >= 0 && csv_plain_name(columns->names[columns->count], plain) &&
-        is_among(plain, vague_names, COUNT_OF(vague_names)))
+    if (columns->count >= 0 && column_name_is_vague(columns->names[columns->count]))
         return csv_error(header, header->line, err,
                          "\"%.80s\" may be the number of requests, or say something of a request: "
                          "name it \"count\", or take it out",
@@ -206,7 +103,7 @@ static int find_date(const struct columns *columns, const struct csv *row)
 
     for (int way = 0; way < WAYS; way++)
         for (int i = 0; i < (int)row->count; i++) {
-            bool is_named = role_of(columns, i) == ROLE_TIME;
+            bool is_named = role_of(columns, i) == COLUMN_TIME;
             bool has_date = strchr(row->fields[i], '-') || strchr(row->fields[i], '/');
 
             if (!is_taken(columns, i) && cell_time(row->fields[i], &found) &&
@@ -229,7 +126,7 @@ bool columns_join(const char *date, const char *clock, char out[COLUMNS_TIME_CHA
 /* A number without a colon may be a day or a minute, unless the column's name means an hour. */
 static bool may_be_clock(const struct columns *columns, int column, const char *cell)
 {
-    return role_of(columns, column) == ROLE_TIME &&
+    return role_of(columns, column) == COLUMN_TIME &&
            (strchr(cell, ':') || strcasecmp(columns->names[column], "hour") == 0);
 }
 
@@ -280,9 +177,8 @@ static bool is_time_without_unit(const char *name)
 {
     size_t end = strcspn(name, "_ (");
     owned(chars) char *start = text_format("%.*s", (int)(end < INT32_MAX ? end : 0), name);
-    const struct name *found = unit_of(name) > 0 ? name_of(start) : NULL;
 
-    return found && found->role == ROLE_TIME;
+    return unit_of(name) > 0 && column_name_of(start).role == COLUMN_TIME;
 }
 
 /* Times of logs may count from the file's beginning.  Their unit is at the end of the column's name
@@ -296,7 +192,7 @@ static int find_elapsed(struct columns *columns, const struct csv *header, const
         const char *name = columns->names[i];
 
         if (is_taken(columns, i) || !cell_number(row->fields[i], &first) ||
-            (role_of(columns, i) != ROLE_TIME && !is_time_without_unit(name)))
+            (role_of(columns, i) != COLUMN_TIME && !is_time_without_unit(name)))
             continue;
         columns->date = i;
         columns->elapsed_ms = unit_of(name) > 0 ? unit_of(name) : columns->tokens.elapsed_ms;
@@ -312,7 +208,7 @@ static int find_elapsed(struct columns *columns, const struct csv *header, const
 
 static int no_times(const struct columns *columns, const struct csv *row, struct error *err)
 {
-    int named = column_of_role(columns, ROLE_TIME);
+    int named = column_of_role(columns, COLUMN_TIME);
 
     if (named < 0)
         return csv_error(row, row->line, err, "no column holds times: expected one like %s",
@@ -325,7 +221,44 @@ static int no_times(const struct columns *columns, const struct csv *row, struct
 bool columns_is_queue(const struct columns *columns, size_t column)
 {
     return columns->count < 0 && !columns->is_log && (int)column != columns->date &&
-           (int)column != columns->clock && (int)column != columns->priority;
+           (int)column != columns->clock && (int)column != columns->priority &&
+           (int)column != columns->unit;
+}
+
+char *columns_queue_name(const struct columns *columns, size_t column)
+{
+    struct column_unit unit = column_unit_find(columns->names[column]);
+
+    return text_format("%.*s", (int)(unit.length > 0 ? unit.length : INT32_MAX),
+                       columns->names[column]);
+}
+
+/* Units behind the names of counts; or a column of them, which then says it for each row. */
+static int find_units(struct columns *columns, const struct csv *header, const struct csv *row,
+                      struct error *err)
+{
+    int unit = columns->is_log ? -1 : column_of_role(columns, COLUMN_UNIT);
+    double number;
+
+    if (unit >= 0 && !cell_number(row->fields[unit], &number))
+        columns->unit = unit;
+    for (size_t i = 0; i < columns->name_count; i++) {
+        struct column_unit found = column_unit_find(columns->names[i]);
+
+        if ((int)i != columns->count && !columns_is_queue(columns, i))
+            continue;
+        if (found.is_unknown)
+            return csv_error(header, header->line, err,
+                             "\"%.80s\" ends in a unit that is none of requests by time: expected "
+                             "one like (req/s), /min or per hour",
+                             columns->names[i]);
+        if (found.seconds > 0 && columns->unit >= 0)
+            return csv_error(header, header->line, err,
+                             "\"%.80s\" and \"%.80s\" both tell the unit: take one out",
+                             columns->names[i], columns->names[columns->unit]);
+        columns->rates_s[i] = found.seconds;
+    }
+    return 0;
 }
 
 static int no_count(const struct columns *columns, const struct csv *header, struct error *err)
@@ -338,6 +271,14 @@ static int no_count(const struct columns *columns, const struct csv *header, str
                      "the header names no column \"count\" (or value, sum, total, requests, ...): "
                      "found %s",
                      found->chars);
+}
+
+static bool is_one_queue(const struct columns *columns, size_t left, size_t right)
+{
+    owned(chars) char *name = columns_queue_name(columns, left);
+    owned(chars) char *other = columns_queue_name(columns, right);
+
+    return text_equal(name, other);
 }
 
 /* In a file without a column of counts, each remaining column must hold the counts of one queue. */
@@ -353,7 +294,7 @@ static int check_wide(const struct columns *columns, const struct csv *header,
     for (size_t i = 0; columns->queue < 0 && i < columns->name_count; i++) {
         if (!columns_is_queue(columns, i))
             continue;
-        if (role_of(columns, (int)i) != ROLE_NONE)
+        if (role_of(columns, (int)i) != COLUMN_OTHER)
             return csv_error(header, header->line, err,
                              "\"%.80s\" is named like a time or a statistic, and the others like "
                              "queues: rename it, or take it out",
@@ -367,8 +308,7 @@ static int check_wide(const struct columns *columns, const struct csv *header,
                              "it, if each column is a queue",
                              columns->names[i], row->fields[i]);
         for (size_t other = 0; other < i; other++)
-            if (columns_is_queue(columns, other) &&
-                text_equal(columns->names[i], columns->names[other]))
+            if (columns_is_queue(columns, other) && is_one_queue(columns, i, other))
                 return csv_error(header, header->line, err, "two columns are named \"%.80s\"",
                                  columns->names[i]);
     }
@@ -387,7 +327,7 @@ static int check_total(const struct columns *columns, const struct csv *header,
         return 0;
     for (int i = 0; i < (int)columns->name_count; i++)
         if (i != columns->date && i != columns->clock && !is_taken(columns, i) &&
-            role_of(columns, i) == ROLE_NONE &&
+            role_of(columns, i) == COLUMN_OTHER &&
             cell_count(row->fields[i], row->delimiter, &cell, &why))
             return csv_error(header, header->line, err,
                              "\"%.80s\" may be the number of requests, or belong to \"%.80s\" "
@@ -423,12 +363,13 @@ static bool says_utc(const char *name)
 int columns_find(struct columns *columns, const struct csv *header, const struct csv *row,
                  struct error *err)
 {
-    *columns = (struct columns){ .date = -1, .clock = -1, .tokens = { -1, -1, 0 } };
+    *columns = (struct columns){ .date = -1, .clock = -1, .unit = -1, .tokens = { -1, -1, 0 } };
     columns->names = mem_new_array(header->columns, sizeof *columns->names);
+    columns->rates_s = mem_new_array(header->columns, sizeof *columns->rates_s);
     for (size_t i = 0; i < header->columns; i++)
         columns->names[columns->name_count++] = mem_copy_chars(header->fields[i]);
-    columns->queue = column_of_role(columns, ROLE_QUEUE);
-    columns->priority = column_of_role(columns, ROLE_PRIORITY);
+    columns->queue = column_of_role(columns, COLUMN_QUEUE);
+    columns->priority = column_of_role(columns, COLUMN_PRIORITY);
     if (check_header(columns, header, err) < 0 || find_count(columns, header, err) < 0 ||
         find_tokens(columns, header, err) < 0)
         return -1;
@@ -441,7 +382,7 @@ int columns_find(struct columns *columns, const struct csv *header, const struct
         return no_times(columns, row, err);
     columns->clock = find_clock(columns, row);
     columns->is_utc = says_utc(columns->names[columns->date]);
-    if (check_total(columns, header, row, err) < 0)
+    if (find_units(columns, header, row, err) < 0 || check_total(columns, header, row, err) < 0)
         return -1;
     return check_wide(columns, header, row, err);
 }
@@ -451,5 +392,6 @@ void columns_clear(struct columns *columns)
     for (size_t i = 0; i < columns->name_count; i++)
         mem_free(columns->names[i]);
     mem_free(columns->names);
+    mem_free(columns->rates_s);
     *columns = (struct columns){ 0 };
 }

@@ -16,8 +16,10 @@ struct columns {
     int queue;                   /* -1: none */
     int count;                   /* -1: each column with a name below is a queue, but in a log */
     int priority;                /* -1: none */
-    double rate_s;               /* counts are requests in so many seconds; 0: in the step */
-    bool needs_unit;             /* each count says its own: 70/min */
+    int unit;                    /* tells that of each row's counts; -1: none */
+    double *rates_s;             /* a column's counts are requests in so many seconds; 0: in the
+                                    step */
+    bool needs_unit;             /* each row tells its own: 70/min */
     bool is_utc;                 /* the name of the times' column says so */
     bool is_log;                 /* each row is one request */
     struct token_columns tokens; /* both, or neither */
@@ -44,6 +46,9 @@ int columns_queue_of_tokens(const struct csv *header);
 
 /* Whether the column is a queue's own. */
 bool columns_is_queue(const struct columns *columns, size_t column);
+
+/* The queue's name, without a unit: "chat (req/s)" is chat.  mem_free() it. */
+char *columns_queue_name(const struct columns *columns, size_t column);
 
 /* "2026-11-17" and "12:05" or "12" as one time; false: the second is no time of day. */
 enum { COLUMNS_TIME_CHARS = 48 };

@@ -59,6 +59,7 @@ struct demand_facts {
     bool is_cut;         /* the last line has no line end */
     bool is_log;         /* each row is one request; a step without one had none */
     bool has_means;      /* rows tell mean lengths of several requests each */
+    bool has_unit_rates; /* counts are rates by a unit in the header or in a column */
     size_t void_cells;   /* cells that should hold a count, and hold none: no rows */
     size_t empty_queues; /* left out, because none of their cells holds a count */
     size_t gaps;         /* rows of the gaps file */

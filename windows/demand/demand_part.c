@@ -6,6 +6,7 @@
 #include "windows/demand/demand_part.h"
 
 #include "base/text.h"
+#include "windows/demand/column_unit.h"
 
 #include <math.h>
 #include <string.h>
@@ -99,6 +100,24 @@ static int read_time(struct demand_part *part, struct packed_row *row, struct er
     return 0;
 }
 
+/* Rows in a file mostly have one unit. */
+static int read_unit(struct demand_part *part, struct error *err)
+{
+    const struct csv *csv = &part->csv;
+    const char *text = csv->fields[part->columns->unit];
+
+    if (text_equal(part->unit_text, text))
+        return 0;
+    if (!column_unit_read(text, &part->unit_s))
+        return csv_error(csv, csv->line, err,
+                         "%.80s: expected Count, None or a rate of requests like Count/Second, "
+                         "found \"%.80s\"",
+                         part->columns->names[part->columns->unit], text);
+    if (!text_copy(part->unit_text, sizeof part->unit_text, text))
+        part->unit_text[0] = '\n', part->unit_text[1] = '\0'; /* like no cell */
+    return 0;
+}
+
 /* Returns 1; 0: the cell says that nothing is known, which is no row of its queue. */
 static int read_count(struct demand_part *part, size_t column, struct packed_row *row,
                       struct error *err)
@@ -106,6 +125,7 @@ static int read_count(struct demand_part *part, size_t column, struct packed_row
     const struct columns *columns = part->columns;
     const struct csv *csv = &part->csv;
     const char *text = csv->fields[column];
+    double rate_s = columns->rates_s[column] + part->unit_s; /* one of them */
     const char *why;
 
     if (!cell_count(text, csv->delimiter, row, &why) && cell_is_void(text)) {
@@ -115,13 +135,14 @@ static int read_count(struct demand_part *part, size_t column, struct packed_row
     if (!cell_count(text, csv->delimiter, row, &why))
         return csv_error(csv, csv->line, err, "%.80s: expected %s, found \"%.80s\"",
                          columns->names[column], why, text);
-    if (row->kind != PACKED_RATE && columns->needs_unit)
+    if (row->kind != PACKED_RATE && columns->needs_unit && rate_s == 0)
         return csv_error(csv, csv->line, err,
                          "%.80s: expected a rate with its unit, like 70/min, found \"%.80s\"",
                          columns->names[column], text);
-    if (row->kind != PACKED_RATE && columns->rate_s > 0) {
+    if (row->kind != PACKED_RATE && rate_s > 0) {
         row->kind = PACKED_RATE;
-        row->value /= columns->rate_s;
+        row->value /= rate_s;
+        part->has_unit_rates = true;
     }
     return 1;
 }
@@ -241,6 +262,8 @@ static int read_row(struct demand_part *part, struct error *err)
         return csv_error(csv, csv->line, err,
                          "priority: expected high or low (or 1 or 2), found \"%.80s\"",
                          csv->fields[columns->priority]);
+    if (columns->unit >= 0 && read_unit(part, err) < 0)
+        return -1;
     return columns->count < 0 && !columns->is_log ? read_wide(part, &row, class, err)
                                                   : read_cells(part, &row, class, err);
 }

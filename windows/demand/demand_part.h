@@ -32,7 +32,10 @@ struct demand_part {
     bool has_thread;
     bool keeps_local;
     bool has_local;
-    size_t void_cells; /* of counts */
+    size_t void_cells;   /* of counts */
+    char unit_text[32];  /* the last cell of the column of units */
+    double unit_s;       /* that it tells: requests in so many seconds; 0: in the step */
+    bool has_unit_rates; /* units made rates of counts */
 };
 
 /* Reads the part to its end, or to the first mistake, which is then in part->err.  `argument` is

@@ -361,6 +361,7 @@ static int make_series(struct making *making, struct demand_feed *feed, struct e
         .is_cut = rows->is_cut,
         .is_log = rows->is_log,
         .has_means = rows->has_tokens && !rows->is_log,
+        .has_unit_rates = rows->has_unit_rates,
         .void_cells = rows->void_cells,
     };
     making->is_silence_zero = options->missing_zero || rows->is_log;

@@ -77,9 +77,9 @@ static int name_queues(const struct whole *whole, struct demand_part *part, stru
     for (size_t i = 0; i < columns->name_count; i++) {
         if (!columns_is_queue(columns, i))
             continue;
+        array_add(&part->queues)->name = columns_queue_name(columns, i);
         if (demand_part_check_name(&whole->head, whole->head.line, columns->names[i], err) < 0)
             return -1;
-        array_add(&part->queues)->name = mem_copy_chars(columns->names[i]);
     }
     return 0;
 }
@@ -186,6 +186,7 @@ static int end_part(struct whole *whole, struct demand_part *part, bool is_wante
     whole->rows->has_local = whole->rows->has_local || part->has_local;
     whole->rows->is_cut = part->csv.is_cut;
     whole->rows->void_cells += part->void_cells;
+    whole->rows->has_unit_rates = whole->rows->has_unit_rates || part->has_unit_rates;
     reset_part(part);
     return result;
 }

@@ -35,6 +35,7 @@ struct demand_rows {
     bool is_log;     /* each row of it was one request: these are steps of DEMAND_LOG_STEP_MS, and a
                         step may have several */
     bool has_tokens; /* rows tell the lengths of their requests */
+    bool has_unit_rates; /* counts are rates by a unit in the header or in a column */
     size_t void_cells;   /* cells that should hold a count, and hold none */
     size_t empty_queues; /* left out, because none of their cells holds a count */
 };

@@ -190,7 +190,7 @@ void own_go_on(struct own_call *call, const char *progress)
 {
     struct error err = { 0 };
 
-    error_set(&err, ERROR_TRANSIENT, "machine %s: the order goes on", progress);
+    error_set(&err, ERROR_TRANSIENT, "the order goes on");
     error_because(&err, &provider_goes_on);
     own_finish(call, progress, &err);
 }

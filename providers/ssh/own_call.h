@@ -48,6 +48,7 @@ struct own_call {
     char instance[INSTANCE_NAME_SIZE];
     char progress[INSTANCE_NAME_SIZE];
     struct own_machine *machine;
+    bool is_claimed; /* create(): the machine has been claimed for this order */
     struct timer *timer;
     void (*then)(struct own_call *call);  /* when the timer fires */
     void (*swept)(struct own_call *call); /* when all machines were looked at */

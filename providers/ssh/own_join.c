@@ -7,17 +7,23 @@
  * before anything is sent: so no other machine can carry the order's key, whatever gets lost.  Each
  * further exchange looks at that machine, and does what is missing: claim it, make a token and
  * begin the steps, wait for their end, remove the token.
+ *
+ * Once it is claimed, the progress says so, and is kept until the machine itself says that it is
+ * not ours: otherwise the order could claim another one while this one does not answer.
  */
 #include "base/secret.h"
 #include "base/text.h"
 #include "providers/ssh/own_verbs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     LOOK_AGAIN_MS = 2 * SECOND_MS,
     LOOKS_MOST = 10, /* of one exchange */
 };
+
+#define CLAIMED "+" /* after the machine's name in the progress */
 
 static void look(struct own_call *call);
 
@@ -31,6 +37,31 @@ static void finish(struct own_call *call, enum error_kind kind, const char *text
     own_finish(call, "", &err);
 }
 
+static void go_on_claimed(struct own_call *call)
+{
+    owned(chars) char *progress = text_format("%s" CLAIMED, call->machine->name);
+
+    own_go_on(call, progress);
+}
+
+static bool is_ours(const struct own_call *call, const struct own_machine *machine)
+{
+    return machine->is_seen && text_equal(machine->report.key, call->request_key) &&
+           text_equal(machine->report.group, call->pool.group);
+}
+
+/* A claimed machine that cannot be asked, or an exchange that was in vain: the order stays with it.
+ */
+static void finish_failed(struct own_call *call, const struct error *err, bool is_asked)
+{
+    struct error why = *err;
+    bool is_in_vain = err->kind == ERROR_TRANSIENT || err->kind == ERROR_THROTTLED;
+
+    if (call->is_claimed && (!is_asked || (is_in_vain && is_ours(call, call->machine))))
+        why.kind = ERROR_UNKNOWN_OUTCOME;
+    own_finish(call, "", &why);
+}
+
 /* ---- the choice ---- */
 
 static struct own_machine *machine_of_key(const struct own_call *call)
@@ -40,8 +71,7 @@ static struct own_machine *machine_of_key(const struct own_call *call)
     for (size_t i = 0; i < machines->all.count; i++) {
         struct own_machine *machine = machines->all.items[i];
 
-        if (machine->is_seen && text_equal(machine->report.key, call->request_key) &&
-            text_equal(machine->report.group, call->pool.group))
+        if (is_ours(call, machine))
             return machine;
     }
     return NULL;
@@ -85,46 +115,53 @@ static void finish_without(struct own_call *call)
 
 static void on_swept(struct own_call *call)
 {
-    const struct own_machine *machine = machine_of_key(call) ?: choose(call);
-
-    if (!machine) {
-        finish_without(call);
+    call->machine = machine_of_key(call);
+    if (call->machine) {
+        go_on_claimed(call);
         return;
     }
-    text_copy(call->instance, sizeof call->instance, machine->name);
-    own_go_on(call, call->instance);
+    call->machine = choose(call);
+    if (call->machine)
+        own_go_on(call, call->machine->name);
+    else
+        finish_without(call);
 }
 
 /* ---- the machine that was chosen ---- */
 
 static void on_dropped(struct own_call *call, const struct error *err)
 {
-    own_finish(call, err ? "" : call->machine->name, err);
+    if (err)
+        finish_failed(call, err, true);
+    else
+        own_finish(call, call->machine->name, NULL);
 }
 
 static void on_begun(struct own_call *call, struct own_machine *machine, const struct error *err)
 {
+    (void)machine;
     secret_free(steal(&call->secret));
     if (err)
-        own_finish(call, "", err);
+        finish_failed(call, err, true);
     else
-        own_go_on(call, machine->name);
+        go_on_claimed(call);
 }
 
 static void on_token(struct own_call *call, const struct error *err)
 {
     if (err)
-        own_finish(call, "", err);
+        finish_failed(call, err, true);
     else
         own_ask(call, call->machine, OWN_JOIN, call->secret ?: "", on_begun);
 }
 
 static void on_claimed(struct own_call *call, struct own_machine *machine, const struct error *err)
 {
+    (void)machine;
     if (err)
         own_finish(call, "", err);
     else
-        own_go_on(call, machine->name);
+        go_on_claimed(call);
 }
 
 /* The steps run: looks now and then, and hands the wait back to the caller after a time. */
@@ -133,7 +170,7 @@ static void wait_for_steps(struct own_call *call)
     if (++call->looks < LOOKS_MOST)
         own_call_later(call, LOOK_AGAIN_MS, look);
     else
-        own_go_on(call, call->machine->name);
+        go_on_claimed(call);
 }
 
 static void go_on_joining(struct own_call *call, struct own_machine *machine)
@@ -151,14 +188,15 @@ static void go_on_joining(struct own_call *call, struct own_machine *machine)
 static void on_look(struct own_call *call, struct own_machine *machine, const struct error *err)
 {
     const struct own_report *report = &machine->report;
-    bool is_ours = !err && text_equal(report->key, call->request_key) &&
-                   text_equal(report->group, call->pool.group);
 
-    if (err)
-        own_finish(call, "", err);
-    else if (is_ours && report->state == OWN_IN)
+    if (err) {
+        finish_failed(call, err, false);
+        return;
+    }
+    call->is_claimed = is_ours(call, machine);
+    if (call->is_claimed && report->state == OWN_IN)
         own_drop_token(call, on_dropped);
-    else if (is_ours && report->state == OWN_JOINING)
+    else if (call->is_claimed && report->state == OWN_JOINING)
         go_on_joining(call, machine);
     else if (own_is_free(machine))
         own_ask(call, machine, OWN_CLAIM, "", on_claimed);
@@ -180,14 +218,17 @@ void own_create(struct provider *provider, const struct pool_address *pool,
                 const struct provider_order *order, provider_done_fn done, void *context)
 {
     struct own_call *call = own_call_new(provider, pool);
+    size_t length = strcspn(order->progress, CLAIMED);
 
     call->done = done;
     call->context = context;
     text_copy(call->request_key, sizeof call->request_key, order->request_key);
-    if (order->progress[0] == '\0') {
+    if (length == 0) {
         own_sweep(call, on_swept);
         return;
     }
-    call->machine = own_machines_find(&call->own->machines, order->progress);
+    call->is_claimed = order->progress[length] != '\0';
+    text_print(call->instance, sizeof call->instance, "%.*s", (int)length, order->progress);
+    call->machine = own_machines_find(&call->own->machines, call->instance);
     own_call_later(call, 0, call->machine ? look : none);
 }

@@ -16,7 +16,10 @@ enum { PROD = 6, RESEARCH = 6, PARKED = 4 };
 struct scene {
     struct rehearsal *rehearsal;
     struct ssh *ssh;
-    int first, last; /* numbers of the dead machines; 0: none is */
+    int first, last;   /* numbers of the dead machines; 0: none is */
+    bool dies_claimed; /* the next one that is claimed dies with its answer */
+    int claimed;       /* number of the last one; 0: none */
+    int claims;        /* of different ones */
 };
 
 static void answer_ssh(void *context, const struct ssh_host *host,
@@ -30,6 +33,13 @@ static void answer_ssh(void *context, const struct ssh_host *host,
         error_set(&play->failure, ERROR_TRANSIENT, "no answer of %s", host->address);
     else
         sim_own_play(scene->rehearsal->simulator, host, request, play);
+    if (!strstr(request->command, "sluice claim") || play->failure.kind != ERROR_NONE)
+        return;
+    scene->claims += scene->claimed != number;
+    scene->claimed = number;
+    if (scene->dies_claimed)
+        scene->first = scene->last = number;
+    scene->dies_claimed = false;
 }
 
 /* As many as the reservation has: first those of production, then those of research. */
@@ -134,11 +144,40 @@ static void dead_machines_are_where_their_nodes_are(void **state)
     }
 }
 
+/* Its order is stored in the journal, and knows the machine though the next service does not. */
+static void an_order_claims_no_second_machine_after_a_start(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    struct scene scene;
+
+    (void)state;
+    scene_open(&scene, folder);
+    scene.dies_claimed = true;
+    apply(scene.rehearsal, PROD + 1, PROD + 1);
+    for (int64_t ms = 0; ms < HOUR_MS && scene.claims == 0; ms += 100)
+        rehearsal_run(scene.rehearsal, 100);
+    assert_int_equal(scene.claims, 1);
+    rehearsal_run(scene.rehearsal, 5 * SECOND_MS);
+    restart(scene.rehearsal);
+    rehearsal_run(scene.rehearsal, 10 * MINUTE_MS);
+    assert_int_equal(scene.claims, 1);
+    assert_int_equal(transfers_of(scene.rehearsal, false), 1);
+    scene.first = scene.last = 0; /* it answers again */
+    rehearsal_run(scene.rehearsal, HOUR_MS);
+    assert_int_equal(scene.claims, 1);
+    assert_int_equal(transfers_of(scene.rehearsal, false), 0);
+    assert_int_equal(nodes_of(scene.rehearsal, "prod-a-east"), PROD + 1);
+    assert_int_equal(nodes_of(scene.rehearsal, "research-a-east"), RESEARCH - 1);
+    assert_int_equal(rehearsal_violations(scene.rehearsal), 0);
+    scene_close(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dead_machines_of_no_cluster_fill_no_pool),
         cmocka_unit_test(dead_machines_are_where_their_nodes_are),
+        cmocka_unit_test(an_order_claims_no_second_machine_after_a_start),
     };
 
     mem_setup();

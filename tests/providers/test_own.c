@@ -259,8 +259,39 @@ static void an_order_chooses_first_and_claims_only_that_machine(void **state)
     assert_int_equal(create(&scene, chosen), ERROR_TRANSIENT);
     assert_ptr_equal(scene.err.cause, &provider_goes_on);
     assert_string_equal(scene.claimed, "gpu-3");
-    assert_string_equal(scene.operation, "gpu-3");
+    assert_string_equal(scene.operation, "gpu-3+"); /* it is claimed */
     scene_close(&scene);
+}
+
+/* After a start nothing is known of it, and the journal has the progress: whatever keeps it from
+   answering, the order stays with it.  Its own answer that it is not ours ends that. */
+static void a_claimed_machine_is_left_only_if_it_says_so(void **state)
+{
+    static const struct {
+        const char *look;
+        enum error_kind silence, kind;
+    } rows[] = {
+        { NULL, ERROR_TRANSIENT, ERROR_UNKNOWN_OUTCOME },
+        { NULL, ERROR_DENIED, ERROR_UNKNOWN_OUTCOME },
+        { NULL, ERROR_NONE, ERROR_UNKNOWN_OUTCOME },
+        { "garbage\n", ERROR_NONE, ERROR_UNKNOWN_OUTCOME },
+        { REPORT("ok", "joining", "a", "00000002", ""), ERROR_NONE, ERROR_TRANSIENT },
+        { IN_A, ERROR_NONE, ERROR_TRANSIENT },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct scene scene;
+
+        scene_open(&scene);
+        scene.looks[0] = scene.looks[1] = PARKED;
+        scene.looks[2] = rows[i].look;
+        scene.silence = rows[i].silence;
+        assert_int_equal(create(&scene, "gpu-3+"), rows[i].kind);
+        assert_ptr_not_equal(scene.err.cause, &provider_goes_on);
+        assert_string_equal(scene.claimed, "");
+        scene_close(&scene);
+    }
 }
 
 static void what_stops_an_order_is_told(void **state)
@@ -395,6 +426,7 @@ int main(void)
         cmocka_unit_test(lists_at_the_same_time_share_their_looks),
         cmocka_unit_test(without_a_fence_a_silent_machine_stays),
         cmocka_unit_test(an_order_chooses_first_and_claims_only_that_machine),
+        cmocka_unit_test(a_claimed_machine_is_left_only_if_it_says_so),
         cmocka_unit_test(what_stops_an_order_is_told),
         cmocka_unit_test(without_a_parked_machine_there_is_no_capacity),
         cmocka_unit_test(doctor_reports_what_joining_lacks),

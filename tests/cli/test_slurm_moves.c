@@ -461,7 +461,7 @@ static void a_persons_drain_keeps_its_reason(void **state)
 /* The service dies at a commit from the removal of the machine on. */
 static void a_persons_drain_outlives_the_service(void **state)
 {
-    struct sweep_part part = sweep_part(5);
+    struct sweep_part part = sweep_part(7);
 
     (void)state;
     for (int64_t at = 1; at <= CLEARING_COMMITS; at++)

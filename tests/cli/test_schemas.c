@@ -271,18 +271,19 @@ static void acts_fit_their_schemas(void **state)
         int code;
         const char *line; /* % is the node, # the transfer */
     } acts[] = {
-        { 0, "transfers #" },
-        { 0, "departures" },
-        { 0, "status" },
+        /* first what must come before the transfer ends */
         { 0, "hold % --for 10m --reason x" },
         { 0, "status" },
+        { 0, "transfers #" },
+        { 0, "abort # --for 1h --reason x" },
+        { 0, "departures" },
+        { 0, "status" },
+        { 0, "resume %" },
         { 0, "transfers #" },
         { 0, "freeze --node % --for 1h --reason x" },
         { 0, "plan" },
         { 0, "status" },
         { 0, "unfreeze --node %" },
-        { 0, "abort # --for 1h --reason x" },
-        { 0, "resume %" },
         { 5, "wait --for settled --timeout 1s" },
         { 0, "reclaim --to prod-a --nodes 1 --reason x" },
         { 0, "plan --in-force" },

@@ -54,11 +54,11 @@ static const struct family {
     { "window_seconds_until_next", GAUGE, "numbers", "", "window_left_s", "Until the window in force ends and the next one begins" },
     { "window_end_timestamp_seconds", GAUGE, "", "", "window_until", "When the window in force ends" },
     { "margin_seconds", GAUGE, "", "", "margin_s", "From the expected end (p95) of the tightest move to its window's start; negative: late" },
-    { "lead_time_seconds", SUMMARY, "leads", "key,quantile:0.5", "p50_s", "Learned time of a transfer, from cordon to GPUs, by lead key" },
-    { "lead_time_seconds", SUMMARY, "leads", "key,quantile:0.95", "p95_s", "" },
-    { "lead_times_known", GAUGE, "leads", "key", "known", "Transfers from which the key's lead time is learned; while they are few, the configured one counts" },
-    { "step_time_seconds", SUMMARY, "lead_steps", "key,step,quantile:0.5", "p50_s", "Learned time of one step of a transfer, by lead key" },
-    { "step_time_seconds", SUMMARY, "lead_steps", "key,step,quantile:0.95", "p95_s", "" },
+    { "lead_time_seconds", SUMMARY, "leads", "key,direction,quantile:0.5", "p50_s", "Learned time of a transfer, from cordon to GPUs, by lead key" },
+    { "lead_time_seconds", SUMMARY, "leads", "key,direction,quantile:0.95", "p95_s", "" },
+    { "lead_times_known", GAUGE, "leads", "key,direction", "known", "Transfers from which the key's lead time is learned; while they are few, the configured one counts" },
+    { "step_time_seconds", SUMMARY, "lead_steps", "key,direction,step,quantile:0.5", "p50_s", "Learned time of one step of a transfer, by lead key" },
+    { "step_time_seconds", SUMMARY, "lead_steps", "key,direction,step,quantile:0.95", "p95_s", "" },
 
     { "move_step_duration_seconds", HISTOGRAM, "numbers/counts/steps", "provider,machine,step", "", "How long steps of transfers took that went on, since the start or the last reload" },
     { "last_apply_timestamp_seconds", GAUGE, "numbers", "", "applied", "When schedules came into force last" },
@@ -76,6 +76,7 @@ static const struct family {
 
     { "nodes", GAUGE, "pools", "cluster,machine,zone,pool,role:static", "static_nodes", "Nodes of a pool; static ones never move" },
     { "nodes", GAUGE, "pools", "cluster,machine,zone,pool,role:ephemeral", "ephemeral_nodes", "" },
+    { "nodes_by_state", GAUGE, "numbers/states", "cluster,machine,zone,pool,state", "count", "Machines of a pool, each in one state: ready, not_ready, draining (from the cordon on) or joining" },
     { "nodes_target", GAUGE, "pools", "cluster,machine,zone,pool", "wanted_nodes", "Nodes that the windows within reach want of a production pool" },
     { "nodes_incoming", GAUGE, "pools", "cluster,machine,zone,pool", "incoming_nodes", "Nodes that transfers bring to the pool" },
     { "nodes_outgoing", GAUGE, "pools", "cluster,machine,zone,pool", "outgoing_nodes", "Nodes that transfers take from the pool" },
@@ -351,6 +352,7 @@ json_t *metrics_steps(const json_t *leads)
             json_t *row = json_deep_copy(step);
 
             json_object_set(row, "key", json_object_get(lead, "key"));
+            json_object_set(row, "direction", json_object_get(lead, "direction"));
             json_array_append_new(rows, row);
         }
     }

@@ -5,8 +5,10 @@
  * machines and values are not as they should be.
  */
 #include "base/input/json.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "broker/service/service_parts.h"
+#include "broker/service/supply.h"
 #include "broker/transfer/held.h"
 #include "broker/transfer/tallies.h"
 
@@ -81,6 +83,80 @@ static json_t *describe_orphans(const struct service *service)
     return rows;
 }
 
+/* What the machine of a pool is to its cluster. */
+enum node_state { NODE_READY, NODE_NOT_READY, NODE_DRAINING, NODE_JOINING, NODE_STATES };
+
+static const char *const node_states[NODE_STATES] = { "ready", "not_ready", "draining", "joining" };
+
+/* Live transfers by "POOL/MACHINE" that they take; borrowed. */
+static struct map *find_leaving(const struct service *service)
+{
+    struct map *leaving = map_new(NULL);
+    struct transfer *transfer;
+
+    for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));) {
+        owned(chars) char *name = text_format("%s/%s", transfer->source->name, transfer->instance);
+
+        map_set(leaving, name, transfer);
+    }
+    return leaving;
+}
+
+static enum node_state state_of(const struct service *service, const struct config_pool *pool,
+                                const struct instance *instance, const struct transfer *taken,
+                                bool is_held)
+{
+    const struct node *node = fleet_node_of(service->fleet, pool, instance);
+
+    if (instance->state == INSTANCE_DELETING || (taken && taken->cordoned.ms > 0))
+        return NODE_DRAINING;
+    if ((is_held && !taken) || instance->state == INSTANCE_CREATING ||
+        (node && node_has_taint(node, SLUICE_TAINT_STARTING)))
+        return NODE_JOINING;
+    return node && supply_serves(service, pool, node) ? NODE_READY : NODE_NOT_READY;
+}
+
+/* Counts the machines of the pool by their state, each once. */
+static void count_states(const struct service *service, const struct held *held,
+                         const struct map *leaving, const struct config_pool *pool,
+                         int64_t counts[NODE_STATES])
+{
+    void *value;
+
+    for (size_t i = 0; map_next(fleet_pool(service->fleet, pool)->instances, &i, NULL, &value);) {
+        const struct instance *instance = value;
+        owned(chars) char *name = text_format("%s/%s", pool->name, instance->name);
+
+        if (instance->state != INSTANCE_PARKED)
+            counts[state_of(service, pool, instance, map_get(leaving, name),
+                            held_has(held, pool, instance))]++;
+    }
+}
+
+/* [{cluster, machine, zone, pool, state, count}] for each pool that is known. */
+static json_t *describe_states(const struct service *service)
+{
+    owned(held) struct held *held = held_new(service->runner);
+    owned(map) struct map *leaving = find_leaving(service);
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < service->config->pool_count; i++) {
+        const struct config_pool *pool = &service->config->pools[i];
+        int64_t counts[NODE_STATES] = { 0 };
+
+        if (!fleet_pool(service->fleet, pool)->is_known)
+            continue;
+        count_states(service, held, leaving, pool, counts);
+        for (int state = 0; state < NODE_STATES; state++)
+            json_array_append_new(
+                rows, json_make("{ss ss ss ss ss sI}", "cluster", pool->cluster->name, "machine",
+                                pool->reservation->machine, "zone", pool->reservation->zone, "pool",
+                                pool->name, "state", node_states[state], "count",
+                                (json_int_t)counts[state]));
+    }
+    return rows;
+}
+
 /* Adds a row for each number that sluice keeps: 1 while another writer contests it. */
 static void add_drift(json_t *rows, const char *kind, json_t *values)
 {
@@ -103,12 +179,12 @@ json_t *service_numbers(struct service *service)
     add_drift(drift, "replicas", scaler_describe(service->scaler));
     add_drift(drift, "quota", quotas_describe(service->quotas));
     return json_make(
-        "{so so so so so sf so so so}", "counts", tallies_describe(service->runner->tallies),
+        "{so so so so so sf so so so so}", "counts", tallies_describe(service->runner->tallies),
         "window_left_s",
         change.ms > 0 ? json_real((double)(change.ms - now.ms) / SECOND_MS) : json_null(),
         "applied", json_wall(service->applied), "apply_success",
         service->apply_success < 0 ? json_null() : json_integer(service->apply_success), "sources",
         describe_sources(service), "fresh_s", (double)service->config->guard.fresh_ms / SECOND_MS,
-        "orphans", describe_orphans(service), "drift", drift, "forecast",
-        service_forecast(service));
+        "orphans", describe_orphans(service), "states", describe_states(service), "drift", drift,
+        "forecast", service_forecast(service));
 }

@@ -9,9 +9,13 @@
 #include "base/map.h"
 #include "base/text.h"
 
+#include <string.h>
+
 struct lead_book {
     struct map *by_key; /* key_of() -> struct leads */
 };
+
+static const char to_research[] = "/to-research";
 
 /* Lead times from production include the wait for replicas; a reclaim's promise must not include
    it.  So this direction has a key of its own, and moves to production have the plain key. */
@@ -19,7 +23,7 @@ static char *key_of(const struct config_pool *pool, enum cluster_role to)
 {
     owned(chars) char *key = leads_key(pool);
 
-    return text_format("%s%s", key, to == ROLE_RESEARCH ? "/to-research" : "");
+    return text_format("%s%s", key, to == ROLE_RESEARCH ? to_research : "");
 }
 
 static void add_key(struct lead_book *book, const struct config *config,
@@ -143,6 +147,8 @@ json_t *lead_book_describe(const struct lead_book *book)
         json_t *row = leads_describe(leads);
 
         json_object_set_new(row, "key", json_text(key));
+        json_object_set_new(row, "direction",
+                            json_text(strstr(key, to_research) ? "to_research" : "to_production"));
         json_array_append_new(rows, row);
     }
     return rows;

@@ -36,7 +36,7 @@ void lead_book_put(const struct lead_book *book, const struct transfer *transfer
                    struct journal_batch *batch);
 void lead_book_was_put(struct lead_book *book, const struct transfer *transfer);
 
-/* [leads_describe() and `key`] */
+/* [leads_describe(), `key`, and `direction`: "to_production" or "to_research"] */
 json_t *lead_book_describe(const struct lead_book *book)
     __attribute__((returns_nonnull, warn_unused_result));
 

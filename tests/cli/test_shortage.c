@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Production that has fewer nodes than it wants: what is told of it, how bad it is, and until when.
+ * What metrics say of the states of nodes.
  */
 #include "broker/terminal/board.h"
 #include "tests/cli/health_scene.h"
@@ -294,6 +295,60 @@ static void what_no_wave_will_bring_is_an_alarm(void **state)
     expect_severity(rehearsal, "critical");
 }
 
+/* sluice_nodes_by_state of a pool; NULL: of all states. */
+static int64_t in_state(struct rehearsal *rehearsal, const char *pool, const char *state)
+{
+    owned(json) json_t *numbers = service_numbers(rehearsal->service);
+    const json_t *row;
+    int64_t count = 0;
+    size_t i;
+
+    json_array_foreach(json_object_get(numbers, "states"), i, row)
+        if (text_equal(json_text_or(row, "pool", ""), pool) &&
+            (!state || text_equal(json_text_or(row, "state", ""), state)))
+            count += json_int_or(row, "count", -1000);
+    return count;
+}
+
+/* Each machine of a list is in one state: during the notice ready, from the cordon on draining,
+   and joining until it is handed over. */
+static void each_machine_is_in_one_state(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal(folder, 52, "");
+    int64_t draining = 0, joining = 0;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    apply(rehearsal, 6, 6);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    assert_int_equal(in_state(rehearsal, "prod-a-east", "ready"), 6);
+    assert_int_equal(in_state(rehearsal, "research-a-east", "ready"), 10);
+    set_ready(rehearsal, 2, "False");
+    rehearsal_run(rehearsal, 10 * SECOND_MS);
+    assert_int_equal(in_state(rehearsal, "prod-a-east", "not_ready"), 2);
+    assert_int_equal(in_state(rehearsal, "prod-a-east", "ready"), 4);
+    set_ready(rehearsal, 2, "True");
+    apply(rehearsal, 9, 9);
+    rehearsal_run(rehearsal, 3 * MINUTE_MS); /* of five minutes' notice */
+    assert_int_equal(in_state(rehearsal, "research-a-east", "ready"), 10);
+    for (int i = 0; i < 40; i++) {
+        const struct fleet_pool *listed = fleet_pool(rehearsal->service->fleet,
+                                                     &rehearsal->config->pools[0]);
+
+        rehearsal_run(rehearsal, MINUTE_MS);
+        draining += in_state(rehearsal, "research-a-east", "draining");
+        joining += in_state(rehearsal, "prod-a-east", "joining");
+        assert_int_equal(in_state(rehearsal, "prod-a-east", "draining"), 0);
+        assert_int_equal(in_state(rehearsal, "research-a-east", "not_ready"), 0);
+        assert_int_equal(in_state(rehearsal, rehearsal->config->pools[0].name, NULL),
+                         map_count(listed->instances));
+    }
+    assert_true(draining > 0 && joining > 0);
+    assert_int_equal(in_state(rehearsal, "prod-a-east", "ready"), 9);
+    assert_int_equal(in_state(rehearsal, "research-a-east", NULL), 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +361,7 @@ int main(void)
         cmocka_unit_test(waves_that_do_not_get_on_are_an_alarm),
         cmocka_unit_test(the_last_nodes_of_waves_are_late),
         cmocka_unit_test(what_no_wave_will_bring_is_an_alarm),
+        cmocka_unit_test(each_machine_is_in_one_state),
     };
 
     mem_setup();

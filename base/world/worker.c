@@ -25,14 +25,35 @@ struct worker {
     bool is_leaving;
     worker_fn work;
     worker_fn done;
+    worker_fn forget; /* NULL: it is not abandoned */
     void *context;
     int bell; /* eventfd: a job has ended */
     struct event *event;
 };
 
+static void free_parts(struct worker *worker)
+{
+    if (worker->event)
+        event_free(worker->event);
+    if (worker->bell >= 0)
+        close(worker->bell);
+    pthread_cond_destroy(&worker->change);
+    pthread_mutex_destroy(&worker->mutex);
+    mem_free(worker);
+}
+
+/* In the thread, which is detached: the loop has left the worker to it. */
+static void *end_abandoned(struct worker *worker)
+{
+    worker->forget(worker->context);
+    free_parts(worker);
+    return NULL;
+}
+
 static void *live(void *context)
 {
     struct worker *worker = context;
+    bool is_abandoned = false;
 
     require(pthread_mutex_lock(&worker->mutex) == 0);
     for (;;) {
@@ -43,12 +64,15 @@ static void *live(void *context)
         require(pthread_mutex_unlock(&worker->mutex) == 0);
         worker->work(worker->context);
         require(pthread_mutex_lock(&worker->mutex) == 0);
+        is_abandoned = worker->forget != NULL;
+        if (is_abandoned)
+            break;
         worker->state = ENDED;
         require(pthread_cond_broadcast(&worker->change) == 0);
         require(eventfd_write(worker->bell, 1) == 0);
     }
     require(pthread_mutex_unlock(&worker->mutex) == 0);
-    return NULL;
+    return is_abandoned ? end_abandoned(worker) : NULL;
 }
 
 /* In the loop: the job's end is reported once, by whichever path sees it first. */
@@ -87,17 +111,6 @@ static int begin_thread(struct worker *worker)
     return code;
 }
 
-static void free_parts(struct worker *worker)
-{
-    if (worker->event)
-        event_free(worker->event);
-    if (worker->bell >= 0)
-        close(worker->bell);
-    pthread_cond_destroy(&worker->change);
-    pthread_mutex_destroy(&worker->mutex);
-    mem_free(worker);
-}
-
 struct worker *worker_new(struct loop *loop, struct error *err)
 {
     struct worker *worker = mem_new(sizeof *worker);
@@ -127,6 +140,25 @@ void worker_free(struct worker *worker)
     require(pthread_mutex_unlock(&worker->mutex) == 0);
     require(pthread_join(worker->thread, NULL) == 0);
     free_parts(worker);
+}
+
+void worker_abandon(struct worker *worker, worker_fn forget)
+{
+    enum state state;
+
+    require(pthread_mutex_lock(&worker->mutex) == 0);
+    state = worker->state;
+    if (state == GIVEN) {
+        event_free(steal(&worker->event)); /* while there is a loop */
+        require(pthread_detach(worker->thread) == 0);
+        worker->forget = forget;
+    }
+    require(pthread_mutex_unlock(&worker->mutex) == 0);
+    if (state == GIVEN)
+        return; /* it is the thread's */
+    if (state == ENDED)
+        forget(worker->context);
+    worker_free(worker);
 }
 
 void worker_begin(struct worker *worker, worker_fn work, worker_fn done, void *context)

@@ -20,6 +20,11 @@ struct worker *worker_new(struct loop *loop, struct error *err) __attribute__((w
 /* Waits for the job under way; its `done` is not called any more.  NULL is legal. */
 void worker_free(struct worker *worker);
 
+/* As worker_free(), but waits for nothing: the thread ends with the job under way.  Instead of its
+   `done`, forget(context) is called once the job has ended: maybe in that thread, and when the loop
+   is gone. */
+void worker_abandon(struct worker *worker, worker_fn forget);
+
 /* Calls work(context) in the thread and, when it has returned, done(context) in the loop's.  Only
    while no job is under way; done may start the next one.  The job owns the context until then. */
 void worker_begin(struct worker *worker, worker_fn work, worker_fn done, void *context);

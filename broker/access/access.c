@@ -79,7 +79,9 @@ struct access *access_new(const struct access_rules *rules, struct groups *group
 
     access->groups = groups;
     access->names = names_new();
-    names_user(access->names, geteuid(), (struct wall_time){ 0 }, access->us, sizeof access->us);
+    names_pin(access->names, 0);
+    names_pin(access->names, geteuid());
+    names_tell(access->names, geteuid(), (struct wall_time){ 0 }, access->us, sizeof access->us);
     for (size_t i = 0; i < rules->count; i++)
         add_rule(access, &rules->items[i], groups);
     if (rules->tokens && rules->tokens->issuer)
@@ -168,6 +170,8 @@ bool access_learn(const struct access *access, const struct http_call *call, str
             names_learn(access->names, loop, users[i], done, context);
             return true;
         }
+    for (size_t i = 0; i < COUNT_OF(users); i++)
+        names_renew(access->names, loop, users[i]);
     return false;
 }
 
@@ -190,9 +194,9 @@ void access_name(const struct access *access, const struct http_call *call, stru
 
     if (person->door != DOOR_SOCKET)
         return;
-    names_user(access->names, uid, now, user, sizeof user);
+    names_tell(access->names, uid, now, user, sizeof user);
     if (is == LOGIN_KNOWN && login != uid) {
-        names_user(access->names, login, now, other, sizeof other);
+        names_tell(access->names, login, now, other, sizeof other);
         text_print(person->name, size, "%s (login %s)", user, other);
     } else if (is == LOGIN_UNKNOWN && uid == 0) {
         text_print(person->name, size, "%s (login unknown)", user);

@@ -96,16 +96,17 @@ void access_set_source(struct access *access, struct key_source *source);
 int access_see(const struct access *access, const struct http_call *call, struct wall_time now,
                struct person *ret_person, struct error *err) __attribute__((warn_unused_result));
 
-/* Whether access_name() would have to ask for a user's name, which a directory server may know.
-   Then it is found out in a thread, and names_learn() calls `done`; this function may find that
-   another name is missing then.  Call it for requests that are within their rate. */
+/* Whether a user's name is missing for access_name(), which a directory server may know.  Then it
+   is found out in a thread, and names_learn() calls `done`; this function may find that another
+   name is missing then.  Call it for requests that are within their rate.  The names of root and of
+   the service's own user are never missing. */
 bool access_learn(const struct access *access, const struct http_call *call, struct loop *loop,
                   names_done_fn done, void *context);
 
 /* names_stop() for what access_learn() has not called yet. */
 void access_stop(struct access *access);
 
-/* Completes the name. */
+/* Completes the name, as far as it is known. */
 void access_name(const struct access *access, const struct http_call *call, struct wall_time now,
                  struct person *person);
 

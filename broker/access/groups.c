@@ -21,8 +21,9 @@ struct group_row {
 
 /* While it is under way, it is the thread's. */
 struct question {
-    size_t index; /* of the group */
-    const char *name;
+    struct groups *groups; /* the loop's */
+    size_t index;          /* of the group */
+    char *name;
     gid_t number;
     int result;
     struct error err;
@@ -35,7 +36,6 @@ struct groups {
     struct timer *timer;
     int64_t wait_ms; /* 0: the last question was answered */
     size_t next;     /* where the search for the next question begins */
-    struct question question;
     void (*heard)(void *context);
     void *context;
 };
@@ -88,16 +88,24 @@ int groups_number(const struct groups *groups, size_t index, gid_t *ret_number, 
 /* In the worker's thread. */
 static void find(void *context)
 {
-    struct question *question = &((struct groups *)context)->question;
+    struct question *question = context;
 
     question->result = names_group(question->name, &question->number, &question->err);
+}
+
+static void question_free(void *context)
+{
+    struct question *question = context;
+
+    mem_free(question->name);
+    mem_free(question);
 }
 
 /* The next question follows at once after an answer, because the others may have one too. */
 static void hear(void *context)
 {
-    struct groups *groups = context;
-    const struct question *question = &groups->question;
+    struct question *question = context;
+    struct groups *groups = question->groups;
     struct group_row *row = &groups->rows.items[question->index];
 
     if (question->result == 0) {
@@ -110,12 +118,13 @@ static void hear(void *context)
         if (groups->wait_ms > RETRY_MOST_MS)
             groups->wait_ms = RETRY_MOST_MS;
     }
+    question_free(question);
     timer_set(groups->timer, groups->wait_ms);
     groups->heard(groups->context);
 }
 
-/* Each in its turn: one that does not exist keeps no other waiting. */
-static bool choose(struct groups *groups)
+/* Each in its turn: one that does not exist keeps no other waiting.  NULL: all are known. */
+static struct question *choose(struct groups *groups)
 {
     const size_t count = groups->rows.count;
 
@@ -123,28 +132,33 @@ static bool choose(struct groups *groups)
         size_t index = (groups->next + i) % count;
 
         if (!groups->rows.items[index].is_known) {
-            groups->question = (struct question){ .index = index,
-                                                  .name = groups->rows.items[index].name };
+            struct question *question = mem_new(sizeof *question);
+
+            question->groups = groups;
+            question->index = index;
+            question->name = mem_copy_chars(groups->rows.items[index].name);
             groups->next = index + 1;
-            return true;
+            return question;
         }
     }
-    return false;
+    return NULL;
 }
 
 static void ask(void *context)
 {
     struct groups *groups = context;
 
-    if (!choose(groups))
+    struct question *question = choose(groups);
+
+    if (!question)
         return;
     if (!groups->worker)
-        groups->worker = worker_new(groups->loop, &groups->question.err);
+        groups->worker = worker_new(groups->loop, &question->err);
     if (groups->worker) {
-        worker_begin(groups->worker, find, hear, groups);
+        worker_begin(groups->worker, find, hear, question);
     } else {
-        groups->question.result = -1;
-        hear(groups);
+        question->result = -1;
+        hear(question);
     }
 }
 
@@ -163,7 +177,8 @@ void groups_retry(struct groups *groups, struct loop *loop, void (*heard)(void *
 
 void groups_stop(struct groups *groups)
 {
-    worker_free(steal(&groups->worker));
+    if (groups->worker)
+        worker_abandon(steal(&groups->worker), question_free);
     timer_free(steal(&groups->timer));
     groups->loop = NULL;
 }

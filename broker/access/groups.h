@@ -33,7 +33,7 @@ int groups_number(const struct groups *groups, size_t index, gid_t *ret_number, 
 void groups_retry(struct groups *groups, struct loop *loop, void (*heard)(void *context),
                   void *context);
 
-/* Asks no more; waits for the question under way.  Before the loop is freed. */
+/* Asks no more.  It does not wait for the question under way.  Before the loop is freed. */
 void groups_stop(struct groups *groups);
 
 static inline void owned_groups(struct groups **groups)

@@ -56,7 +56,7 @@ static const struct route routes[] = {
     { HTTP_GET,  "/v1/day",           get_day,       ACCESS_VIEWER, IS_SHARED, RATE_READ },
     { HTTP_GET,  "/v1/forecast",      get_forecast,  ACCESS_VIEWER, IS_SHARED, RATE_READ },
     { HTTP_GET,  "/v1/changes",       get_changes,   ACCESS_VIEWER, IS_STREAM, RATE_READ },
-    { HTTP_GET,  "/v1/whoami",        get_whoami,    ACCESS_NONE, 0, RATE_FREE },
+    { HTTP_GET,  "/v1/whoami",        get_whoami,    ACCESS_NONE, IS_NAMED, RATE_FREE },
     { HTTP_GET,  "/v1/hosts",         get_hosts,     ACCESS_VIEWER, IS_SHARED, RATE_FREE },
     { HTTP_GET,  "/v1/version",       get_version,   ACCESS_VIEWER, 0, RATE_FREE },
     { HTTP_GET,  "/metrics",          get_metrics,   ACCESS_VIEWER, IS_OPEN | IS_METRICS | IS_SHARED, RATE_READ },

@@ -209,15 +209,18 @@ static int count(const struct api *api, const struct route *route, const struct 
         return -1;
     }
     result = check_rate(api, route, person, err);
-    if (result == 0 && (route->flags & IS_STREAM))
-        result = changes_check(api->changes, person->key, err);
     if (result < 0)
         note_refusal(api, call, route, person, err);
     return result;
 }
 
-/* Whether the person, who is counted, may ask this.  Others may have got streams while the name was
-   looked for. */
+/* Whether a name is worth a wait: it is recorded, shown, or stands in a refusal. */
+static bool needs_name(const struct route *route, const struct person *person)
+{
+    return is_act(route) || (route->flags & IS_NAMED) || person->role < route->role;
+}
+
+/* Whether the person, who is counted, may ask this. */
 static int admit(const struct api *api, const struct route *route, const struct http_call *call,
                  struct person *person, struct error *err)
 {
@@ -330,7 +333,7 @@ static void answer_route(const struct api *api, const struct route *route, struc
         answer_error(call, &err);
         return;
     }
-    if (waits_for_name(api, call))
+    if (((behind & IS_COUNTED) || needs_name(route, &ask->person)) && waits_for_name(api, call))
         return;
     if (admit(api, route, call, &ask->person, &err) < 0) {
         answer_error(call, &err);

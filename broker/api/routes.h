@@ -32,6 +32,7 @@ enum route_flag {
         64, /* a file of the web page, for everyone at the socket or the TLS port; no function */
     IS_SENT = 128,   /* what it asks for is sent to a webhook, whose answer is waited for */
     IS_SHARED = 256, /* the answer depends on the target alone, and may be half a second old */
+    IS_NAMED = 512,  /* the answer has the person's name; that of an act is recorded in any case */
 };
 
 struct route {

@@ -9,6 +9,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 enum { HANGS_MS = 30000 };
@@ -148,6 +149,53 @@ static void a_worker_ends_its_job_before_it_leaves(void **state)
     close_bench(&bench);
 }
 
+static atomic_int forgotten;
+
+static void forget(void *context)
+{
+    (void)context;
+    forgotten++;
+}
+
+/* For a job that may never end. */
+static void an_abandoned_worker_is_not_waited_for(void **state)
+{
+    struct bench bench = open_bench();
+    int pipe = bench.pipe[1];
+
+    (void)state;
+    forgotten = 0;
+    worker_begin(bench.worker, work_slowly, done, &bench);
+    worker_abandon(bench.worker, forget);
+    bench.worker = NULL;
+    assert_int_equal(forgotten, 0);
+    assert_int_equal(write(pipe, "x", 1), 1);
+    while (forgotten == 0)
+        usleep(1000);
+    assert_int_equal(bench.worked, 1);
+    assert_int_equal(bench.done, 0);
+    close_bench(&bench);
+}
+
+static void without_a_job_an_abandoned_worker_is_gone(void **state)
+{
+    struct bench bench = open_bench();
+
+    (void)state;
+    forgotten = 0;
+    worker_abandon(bench.worker, forget);
+    assert_int_equal(forgotten, 0);
+    bench.worker = worker_new(bench.loop, NULL);
+    worker_begin(bench.worker, work, done, &bench);
+    usleep(200000); /* it has ended most likely, and the loop has not heard of it */
+    worker_abandon(bench.worker, forget);
+    bench.worker = NULL;
+    while (forgotten == 0)
+        usleep(1000);
+    assert_int_equal(bench.done, 0);
+    close_bench(&bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +203,8 @@ int main(void)
         cmocka_unit_test(the_loop_goes_on_while_a_job_blocks),
         cmocka_unit_test(who_waits_hears_the_end_once),
         cmocka_unit_test(a_worker_ends_its_job_before_it_leaves),
+        cmocka_unit_test(an_abandoned_worker_is_not_waited_for),
+        cmocka_unit_test(without_a_job_an_abandoned_worker_is_gone),
     };
 
     mem_setup();

@@ -227,6 +227,11 @@ json_t *demand_input_notes(const struct demand *demand, const struct demand_opti
                  "no column is named count: each column is taken to be a queue (%zu; the first by "
                  "name is %s)",
                  demand->count, demand->series[0].queue);
+    if (demand->left_out)
+        add_note(notes,
+                 "%zu columns (the first is \"%s\") are no queues and are left out: they number "
+                 "the rows, or their names begin with _",
+                 demand->facts.left_out, demand->left_out);
     if (demand->facts.has_unit_rates)
         add_note(notes, "counts are rates, by the unit in a column's name or in the column of "
                         "units: each is multiplied by the length of its step");

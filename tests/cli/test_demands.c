@@ -202,6 +202,37 @@ static void a_queue_of_longer_steps_is_named_where_silence_is_zero(void **state)
                                             "all the time (5m) than the steps of all (1m)"));
 }
 
+/* Files of two minutes, and a part of the note on them. */
+static const struct {
+    const char *file;
+    const char *note;
+} noted[] = {
+    { "t,chat (req/s)\n2026-11-02T00:00:00Z,5\n2026-11-02T00:01:00Z,6\n",
+      "d.csv: counts are rates, by the unit in a column's name or in the column of units" },
+    { "t,count,Unit\n2026-11-02T00:00:00Z,5,Count\n2026-11-02T00:01:00Z,6,Count/Second\n",
+      "d.csv: counts are rates, by the unit in a column's name or in the column of units" },
+    { "_time,chat,_span\n2026-11-02T00:00:00Z,5,60\n2026-11-02T00:01:00Z,6,60\n",
+      "d.csv: 1 columns (the first is \"_span\") are no queues and are left out" },
+    { ",t,chat,_x\n0,2026-11-02T00:00:00Z,5,60\n1,2026-11-02T00:01:00Z,6,60\n",
+      "d.csv: 2 columns (the first is \"\") are no queues and are left out" },
+};
+
+static void what_was_made_of_the_columns_is_noted(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(noted); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(chars) char *path = test_folder_write(folder, "d.csv", noted[i].file);
+        owned(said) struct said said = say(folder, folder,
+                                           "replay --demand @/d.csv --servers 400 --service 20s");
+
+        assert_non_null(path);
+        assert_int_equal(said.code, EXIT_DONE);
+        if (!strstr(said.err->chars, noted[i].note))
+            fail_msg("file %zu: %s", i, said.err->chars);
+    }
+}
+
 static void no_command_aborts_at_a_name_that_is_no_text(void **state)
 {
     owned(text) struct text *csv = text_new(1024);
@@ -250,6 +281,7 @@ int main(void)
         cmocka_unit_test(each_command_reads_times_in_its_zone),
         cmocka_unit_test(the_header_of_a_plan_says_how_the_demand_was_read),
         cmocka_unit_test(a_queue_of_longer_steps_is_named_where_silence_is_zero),
+        cmocka_unit_test(what_was_made_of_the_columns_is_noted),
         cmocka_unit_test(no_command_aborts_at_a_name_that_is_no_text),
         cmocka_unit_test(a_file_whose_name_is_no_text_names_a_queue_all_the_same),
     };

@@ -7,20 +7,17 @@
 
 #include "base/text.h"
 #include "windows/demand/cells.h"
-#include "windows/demand/column_names.h"
+#include "windows/demand/time_columns.h"
 
-#include <ctype.h>
 #include <string.h>
 #include <strings.h>
-
-enum { DATE_CHARS = 10 };
 
 static enum column_role role_of(const struct columns *columns, int column)
 {
     return column_name_of(columns->names[column]).role;
 }
 
-static int column_of_role(const struct columns *columns, enum column_role role)
+int columns_of_role(const struct columns *columns, enum column_role role)
 {
     for (int i = 0; i < (int)columns->name_count; i++)
         if (role_of(columns, i) == role)
@@ -88,141 +85,36 @@ static int find_tokens(struct columns *columns, const struct csv *header, struct
     return 0;
 }
 
-static bool is_taken(const struct columns *columns, int column)
+/* Spreadsheets and libraries number the rows of a table: this column's first cells do so, too. */
+static bool is_index(const struct columns *columns, size_t column, const struct csv *row,
+                     const struct csv *second)
 {
-    return column == columns->queue || column == columns->count || column == columns->priority ||
-           column == columns->tokens.in || column == columns->tokens.out;
+    static const char *const names[] = { "", "index", "unnamed0", "row", "rownumber" };
+    char plain[CSV_NAME_CHARS];
+    bool is_named = false;
+
+    for (size_t i = 0; csv_plain_name(columns->names[column], plain) && i < COUNT_OF(names); i++)
+        is_named = is_named || text_equal(names[i], plain);
+    return is_named && second &&
+           ((text_equal(row->fields[column], "0") && text_equal(second->fields[column], "1")) ||
+            (text_equal(row->fields[column], "1") && text_equal(second->fields[column], "2")));
 }
 
-/* The first column whose first cell is a time: first by the column's name, then by a date, then by
-   a number since 1970. */
-static int find_date(const struct columns *columns, const struct csv *row)
+/* Splunk's fields about a row begin with _: _span is a step's length. */
+static void find_left_out(struct columns *columns, const struct csv *row, const struct csv *second)
 {
-    enum { BY_NAME, BY_DATE, BY_NUMBER, WAYS };
-    struct cell_time found;
-
-    for (int way = 0; way < WAYS; way++)
-        for (int i = 0; i < (int)row->count; i++) {
-            bool is_named = role_of(columns, i) == COLUMN_TIME;
-            bool has_date = strchr(row->fields[i], '-') || strchr(row->fields[i], '/');
-
-            if (!is_taken(columns, i) && cell_time(row->fields[i], &found) &&
-                (way == BY_NUMBER || (way == BY_NAME ? is_named : has_date)))
-                return i;
-        }
-    return -1;
-}
-
-bool columns_join(const char *date, const char *clock, char out[COLUMNS_TIME_CHARS])
-{
-    size_t digits = strspn(clock, "0123456789");
-
-    if (digits == 0 || digits > 2)
-        return false;
-    return text_print(out, COLUMNS_TIME_CHARS, "%sT%s%s%s", date, digits == 1 ? "0" : "", clock,
-                      clock[digits] == '\0' ? ":00" : "");
-}
-
-/* A number without a colon may be a day or a minute, unless the column's name means an hour. */
-static bool may_be_clock(const struct columns *columns, int column, const char *cell)
-{
-    return role_of(columns, column) == COLUMN_TIME &&
-           (strchr(cell, ':') || strcasecmp(columns->names[column], "hour") == 0);
-}
-
-/* If the date column has no time of day, another column may have it. */
-static int find_clock(const struct columns *columns, const struct csv *row)
-{
-    const char *date = row->fields[columns->date];
-    char joined[COLUMNS_TIME_CHARS];
-    struct cell_time found;
-
-    for (int i = 0; strlen(date) == DATE_CHARS && i < (int)row->count; i++)
-        if (i != columns->date && !is_taken(columns, i) &&
-            may_be_clock(columns, i, row->fields[i]) &&
-            columns_join(date, row->fields[i], joined) && cell_time(joined, &found))
-            return i;
-    return -1;
-}
-
-/* The unit in ms that a column's name ends with: 1 for "time_ms", 1000 for "Time (s)"; 0: none. */
-static int64_t unit_of(const char *name)
-{
-    static const struct {
-        const char *ending;
-        int64_t ms;
-    } units[] = {
-        { "_ms", 1 },
-        { " ms", 1 },
-        { "(ms)", 1 },
-        { "_s", SECOND_MS },
-        { " s", SECOND_MS },
-        { "(s)", SECOND_MS },
-        { "_seconds", SECOND_MS },
-        { " seconds", SECOND_MS },
-        { "(seconds)", SECOND_MS },
-    };
-    size_t length = strlen(name);
-
-    for (size_t i = 0; i < COUNT_OF(units); i++) {
-        size_t ending = strlen(units[i].ending);
-
-        if (length > ending && strcasecmp(name + length - ending, units[i].ending) == 0)
-            return units[i].ms;
-    }
-    return 0;
-}
-
-static bool is_time_without_unit(const char *name)
-{
-    size_t end = strcspn(name, "_ (");
-    owned(chars) char *start = text_format("%.*s", (int)(end < INT32_MAX ? end : 0), name);
-
-    return unit_of(name) > 0 && column_name_of(start).role == COLUMN_TIME;
-}
-
-/* Times of logs may count from the file's beginning.  Their unit is at the end of the column's name
-   (time_ms); otherwise it is that of the public trace with these columns (token_columns.h). */
-static int find_elapsed(struct columns *columns, const struct csv *header, const struct csv *row,
-                        struct error *err)
-{
-    double first;
-
-    for (int i = 0; columns_has_tokens(columns) && i < (int)row->count; i++) {
-        const char *name = columns->names[i];
-
-        if (is_taken(columns, i) || !cell_number(row->fields[i], &first) ||
-            (role_of(columns, i) != COLUMN_TIME && !is_time_without_unit(name)))
-            continue;
-        columns->date = i;
-        columns->elapsed_ms = unit_of(name) > 0 ? unit_of(name) : columns->tokens.elapsed_ms;
-        if (columns->elapsed_ms > 0)
-            return 0;
-        return csv_error(header, header->line, err,
-                         "\"%.80s\" counts from the file's beginning (\"%.80s\"), and nothing "
-                         "says in what: name it time_s or time_ms",
-                         name, row->fields[i]);
-    }
-    return 0;
-}
-
-static int no_times(const struct columns *columns, const struct csv *row, struct error *err)
-{
-    int named = column_of_role(columns, COLUMN_TIME);
-
-    if (named < 0)
-        return csv_error(row, row->line, err, "no column holds times: expected one like %s",
-                         CELL_TIME_FORMS);
-    return csv_error(row, row->line, err,
-                     "no column holds times: \"%.80s\" holds \"%.80s\", expected one like %s",
-                     columns->names[named], row->fields[named], CELL_TIME_FORMS);
+    for (size_t i = 0; i < columns->name_count; i++)
+        columns->is_left_out[i] = (int)i != columns->date && (int)i != columns->clock &&
+                                  !columns_is_taken(columns, (int)i) &&
+                                  (columns->names[i][0] == '_' ||
+                                   is_index(columns, i, row, second));
 }
 
 bool columns_is_queue(const struct columns *columns, size_t column)
 {
     return columns->count < 0 && !columns->is_log && (int)column != columns->date &&
            (int)column != columns->clock && (int)column != columns->priority &&
-           (int)column != columns->unit;
+           (int)column != columns->unit && !columns->is_left_out[column];
 }
 
 char *columns_queue_name(const struct columns *columns, size_t column)
@@ -237,7 +129,7 @@ char *columns_queue_name(const struct columns *columns, size_t column)
 static int find_units(struct columns *columns, const struct csv *header, const struct csv *row,
                       struct error *err)
 {
-    int unit = columns->is_log ? -1 : column_of_role(columns, COLUMN_UNIT);
+    int unit = columns->is_log ? -1 : columns_of_role(columns, COLUMN_UNIT);
     double number;
 
     if (unit >= 0 && !cell_number(row->fields[unit], &number))
@@ -326,8 +218,8 @@ static int check_total(const struct columns *columns, const struct csv *header,
         strcasecmp(columns->names[columns->count], "count") == 0)
         return 0;
     for (int i = 0; i < (int)columns->name_count; i++)
-        if (i != columns->date && i != columns->clock && !is_taken(columns, i) &&
-            role_of(columns, i) == COLUMN_OTHER &&
+        if (i != columns->date && i != columns->clock && !columns_is_taken(columns, i) &&
+            role_of(columns, i) == COLUMN_OTHER && !columns->is_left_out[i] &&
             cell_count(row->fields[i], row->delimiter, &cell, &why))
             return csv_error(header, header->line, err,
                              "\"%.80s\" may be the number of requests, or belong to \"%.80s\" "
@@ -351,37 +243,39 @@ static int check_header(const struct columns *columns, const struct csv *header,
     return 0;
 }
 
-static bool says_utc(const char *name)
+/* Two columns of one name, where one is expected. */
+static int check_twice(const struct columns *columns, const struct csv *header, int column,
+                       struct error *err)
 {
-    for (; *name; name++)
-        if (tolower((unsigned char)name[0]) == 'u' && tolower((unsigned char)name[1]) == 't' &&
-            tolower((unsigned char)name[2]) == 'c')
-            return true;
-    return false;
+    for (int i = 0; column >= 0 && i < (int)columns->name_count; i++)
+        if (i != column && strcasecmp(columns->names[i], columns->names[column]) == 0)
+            return csv_error(header, header->line, err, "two columns are named \"%.80s\"",
+                             columns->names[i]);
+    return 0;
 }
 
 int columns_find(struct columns *columns, const struct csv *header, const struct csv *row,
-                 struct error *err)
+                 const struct csv *second, struct error *err)
 {
     *columns = (struct columns){ .date = -1, .clock = -1, .unit = -1, .tokens = { -1, -1, 0 } };
     columns->names = mem_new_array(header->columns, sizeof *columns->names);
     columns->rates_s = mem_new_array(header->columns, sizeof *columns->rates_s);
+    columns->is_left_out = mem_new_array(header->columns, sizeof *columns->is_left_out);
     for (size_t i = 0; i < header->columns; i++)
         columns->names[columns->name_count++] = mem_copy_chars(header->fields[i]);
-    columns->queue = column_of_role(columns, COLUMN_QUEUE);
-    columns->priority = column_of_role(columns, COLUMN_PRIORITY);
+    columns->queue = columns_of_role(columns, COLUMN_QUEUE);
+    columns->priority = columns_of_role(columns, COLUMN_PRIORITY);
     if (check_header(columns, header, err) < 0 || find_count(columns, header, err) < 0 ||
-        find_tokens(columns, header, err) < 0)
+        find_tokens(columns, header, err) < 0 ||
+        check_twice(columns, header, columns->count, err) < 0 ||
+        check_twice(columns, header, columns->queue, err) < 0 ||
+        check_twice(columns, header, columns->priority, err) < 0)
         return -1;
     if (columns->count < 0 && columns->queue >= 0 && !columns->is_log)
         return check_wide(columns, header, row, err);
-    columns->date = find_date(columns, row);
-    if (columns->date < 0 && find_elapsed(columns, header, row, err) < 0)
+    if (time_columns_find(columns, header, row, err) < 0)
         return -1;
-    if (columns->date < 0)
-        return no_times(columns, row, err);
-    columns->clock = find_clock(columns, row);
-    columns->is_utc = says_utc(columns->names[columns->date]);
+    find_left_out(columns, row, second);
     if (find_units(columns, header, row, err) < 0 || check_total(columns, header, row, err) < 0)
         return -1;
     return check_wide(columns, header, row, err);
@@ -393,5 +287,6 @@ void columns_clear(struct columns *columns)
         mem_free(columns->names[i]);
     mem_free(columns->names);
     mem_free(columns->rates_s);
+    mem_free(columns->is_left_out);
     *columns = (struct columns){ 0 };
 }

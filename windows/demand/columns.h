@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "windows/demand/column_names.h"
 #include "windows/demand/token_columns.h"
 
 struct columns {
@@ -19,6 +20,7 @@ struct columns {
     int unit;                    /* tells that of each row's counts; -1: none */
     double *rates_s;             /* a column's counts are requests in so many seconds; 0: in the
                                     step */
+    bool *is_left_out;           /* a column that counts no queue's requests */
     bool needs_unit;             /* each row tells its own: 70/min */
     bool is_utc;                 /* the name of the times' column says so */
     bool is_log;                 /* each row is one request */
@@ -28,10 +30,11 @@ struct columns {
     size_t name_count;
 };
 
-/* Finds the columns from the header, which is in header->fields, and the first row, whose line is
-   row->line.  The caller frees with columns_clear(), whatever is returned. */
+/* Finds the columns from the header, which is in header->fields, and the first two rows; the first
+   one's line is row->line, and `second` is NULL if there is none.  The caller frees with
+   columns_clear(), whatever is returned. */
 int columns_find(struct columns *columns, const struct csv *header, const struct csv *row,
-                 struct error *err) __attribute__((warn_unused_result));
+                 const struct csv *second, struct error *err) __attribute__((warn_unused_result));
 void columns_clear(struct columns *columns);
 
 /* Whether rows tell the lengths of their requests. */
@@ -39,6 +42,15 @@ static inline bool columns_has_tokens(const struct columns *columns)
 {
     return columns->tokens.in >= 0;
 }
+
+static inline bool columns_is_taken(const struct columns *columns, int column)
+{
+    return column == columns->queue || column == columns->count || column == columns->priority ||
+           column == columns->tokens.in || column == columns->tokens.out;
+}
+
+/* The first column whose name has this role; -1: none. */
+int columns_of_role(const struct columns *columns, enum column_role role);
 
 /* For a table with tokens: the column of the queue, by its name as in any demand, else a column
    `model`. -1: none, all rows are of one queue. */

@@ -49,6 +49,7 @@ void demand_free(struct demand *demand)
             mem_free(demand->series[i].counts[class]);
     }
     mem_free(demand->series);
+    mem_free(demand->left_out);
     mem_free(demand);
 }
 
@@ -363,7 +364,9 @@ static int make_series(struct making *making, struct demand_feed *feed, struct e
         .has_means = rows->has_tokens && !rows->is_log,
         .has_unit_rates = rows->has_unit_rates,
         .void_cells = rows->void_cells,
+        .left_out = rows->left_out_count,
     };
+    making->demand->left_out = steal(&rows->left_out);
     making->is_silence_zero = options->missing_zero || rows->is_log;
     if (sort_rows(making, err) < 0 || check_totals(rows, err) < 0 || find_steps(making, err) < 0 ||
         set_spans(making, err) < 0 || fill_series(making, err) < 0)

@@ -50,6 +50,7 @@ void demand_rows_clear(struct demand_rows *rows)
 {
     clear_queues(rows->queues.items, rows->queues.count);
     array_clear(&rows->queues);
+    mem_free(rows->left_out);
 }
 
 char *demand_name_of_source(const char *source)
@@ -263,6 +264,26 @@ static int check_begin(struct whole *whole, const struct csv *row, struct error 
     return 0;
 }
 
+/* The columns, and which of them count for nothing though others like them are queues. */
+static int find_columns(struct whole *whole, const struct csv *row, const struct csv *second,
+                        struct error *err)
+{
+    struct columns *columns = &whole->columns;
+    struct demand_rows *rows = whole->rows;
+
+    if (columns_find(columns, &whole->head, row, second, err) < 0)
+        return -1;
+    rows->is_wide = columns->count < 0 && !columns->is_log;
+    for (size_t i = 0; rows->is_wide && i < columns->name_count; i++) {
+        if (!columns->is_left_out[i])
+            continue;
+        if (!rows->left_out)
+            rows->left_out = mem_copy_chars(columns->names[i]);
+        rows->left_out_count++;
+    }
+    return check_begin(whole, row, err);
+}
+
 /* The header and the first row, of a copy: these lines are parsed again with the others. */
 static int read_head(struct whole *whole, struct error *err)
 {
@@ -271,6 +292,7 @@ static int read_head(struct whole *whole, struct error *err)
     for (;; size *= 2) {
         owned(chars) char *bytes = NULL;
         struct csv *row = NULL;
+        struct csv *second = NULL;
         int more = 1;
         int result;
 
@@ -292,10 +314,12 @@ static int read_head(struct whole *whole, struct error *err)
         if (more == 0)
             result = error_set(err, ERROR_INVALID, "%s: has a header and no rows",
                                whole->rows->source);
-        if (result == 1)
-            result = columns_find(&whole->columns, &whole->head, row, err) < 0
-                         ? -1
-                         : check_begin(whole, row, err);
+        if (result == 1) {
+            second = mem_new(sizeof *second);
+            *second = *row;
+            result = find_columns(whole, row, csv_next(second, NULL) == 1 ? second : NULL, err);
+        }
+        mem_free(second);
         mem_free(row);
         demand_feed_drop(whole->feed, (size_t)(whole->head.at - bytes));
         return result;
@@ -322,7 +346,6 @@ int demand_rows_read(struct demand_rows *rows, struct demand_feed *feed, bool ke
         whole->line = whole->head.line;
         rows->has_priority = whole->columns.priority >= 0;
         rows->is_log = whole->columns.is_log;
-        rows->is_wide = whole->columns.count < 0 && !rows->is_log;
         rows->has_tokens = columns_has_tokens(&whole->columns);
         result = read_parts(whole, err);
     }

@@ -37,8 +37,8 @@ static bool is_name(const char *name)
     size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.");
 
     /* An order's progress has it with one letter more. */
-    return length > 0 && length < INSTANCE_NAME_SIZE - 1 && name[length] == '\0' && name[0] != '-' &&
-           name[0] != '.';
+    return length > 0 && length < INSTANCE_NAME_SIZE - 1 && name[length] == '\0' &&
+           name[0] != '-' && name[0] != '.';
 }
 
 static void make_absolute(const char *beside, char **path)

@@ -183,11 +183,24 @@ static void expect_reason(struct stage *stage, const char *node, const char *old
     assert_string_equal(stage_node(stage, node).reason, stage->release < 2411 ? old : of_2411);
 }
 
+/* A job takes away what 24.11 keeps of earlier cases. */
+static void forget_reason(struct stage *stage, const char *node)
+{
+    owned(chars) char *options = text_format("--nodelist=%s --gpus=1 --time=20", node);
+    owned(chars) char *job = stage_submit(stage, SCRIPT_PLAIN, 600, options);
+
+    stage_await_job(stage, job, SLURM_JOB_RUNNING);
+    stage_must(stage, "scancel %s", job);
+    stage_await_node(stage, node, SLURM_NODE_IDLE, SLURM_NODE_COMPLETING);
+    assert_string_equal(stage_node(stage, node).reason, "");
+}
+
 /* n1 has no reason, n2 one that outlived its drain, and n3 drains. */
 void a_dead_slurmd_has_a_reason(struct stage *stage)
 {
     static const char *const nodes[] = { "n1", "n2", "n3" };
 
+    forget_reason(stage, "n1");
     drain(stage, "n2", "fan 3");
     undrain(stage, "n2");
     stage_await_node(stage, "n2", SLURM_NODE_IDLE, DRAINED | SLURM_NODE_SILENT);

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define GONE (SLURM_NODE_DOWN | SLURM_NODE_SILENT)
+
 static const char config[] =
     "clusters:\n"
     "  lab: {kind: slurm, role: research, ssh_address: login}\n"
@@ -125,6 +127,8 @@ static void clean(struct stage *stage)
         char name[8];
 
         text_print(name, sizeof name, "n%d", n);
+        if ((stage_node(stage, name).states & GONE) == GONE)
+            stage_start_slurmd(stage, name);
         if (stage_node(stage, name).states & SLURM_NODE_DRAIN)
             stage_run(stage, "scontrol update NodeName=%s State=UNDRAIN", name);
         if (stage_node(stage, name).comment[0] != '\0')

@@ -124,11 +124,9 @@ static bool is_held_down(const struct slurm_node *node)
    was given for, or that a drain has; neither does so on a node that a person set DOWN. */
 static bool is_by_slurmctld(const char *reason)
 {
-    static const char added[] = " : Not responding";
-    size_t length = strlen(reason);
+    const char *last = strrchr(reason, ':');
 
-    return text_equal(reason, "Not responding") ||
-           (length > strlen(added) && text_equal(reason + length - strlen(added), added));
+    return text_equal(reason, "Not responding") || (last && text_equal(last, ": Not responding"));
 }
 
 /* "down": somebody took it out of service and said why; "silent": perhaps.  24.11 keeps a reason on

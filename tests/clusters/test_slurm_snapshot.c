@@ -545,20 +545,13 @@ static void texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded),
-        cmocka_unit_test(recorded_nodes_that_are_down),
-        cmocka_unit_test(vacant_nodes),
-        cmocka_unit_test(parked_nodes_that_are_down),
-        cmocka_unit_test(nodes_taken_out),
-        cmocka_unit_test(unshown_jobs),
-        cmocka_unit_test(others_marks),
-        cmocka_unit_test(others_claims),
-        cmocka_unit_test(damaged_lists),
-        cmocka_unit_test(forms_of_yes_and_no),
-        cmocka_unit_test(batch_hosts),
-        cmocka_unit_test(machines),
-        cmocka_unit_test(hosts),
-        cmocka_unit_test(gres),
+        cmocka_unit_test(recorded),        cmocka_unit_test(recorded_nodes_that_are_down),
+        cmocka_unit_test(vacant_nodes),    cmocka_unit_test(parked_nodes_that_are_down),
+        cmocka_unit_test(nodes_taken_out), cmocka_unit_test(unshown_jobs),
+        cmocka_unit_test(others_marks),    cmocka_unit_test(others_claims),
+        cmocka_unit_test(damaged_lists),   cmocka_unit_test(forms_of_yes_and_no),
+        cmocka_unit_test(batch_hosts),     cmocka_unit_test(machines),
+        cmocka_unit_test(hosts),           cmocka_unit_test(gres),
         cmocka_unit_test(texts),
     };
 

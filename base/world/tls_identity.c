@@ -21,6 +21,7 @@ enum { PEM_LIMIT = 256 << 10, NAME_MAX_LENGTH = 253 };
 
 struct tls_identity {
     SSL_CTX *context;
+    struct wall_time authorities_end;
     struct wall_time lists_end;
 };
 
@@ -109,34 +110,6 @@ static int use_key(SSL_CTX *context, const char *path, struct error *err)
     return fits ? 0 : refuse(path, "is not an unencrypted key of the certificate", err);
 }
 
-static int use_client_ca(SSL_CTX *context, const char *path, struct error *err)
-{
-    owned(text) struct text *text = NULL;
-    BIO *bio = open_pem(path, &text, err);
-    X509_STORE *store = SSL_CTX_get_cert_store(context);
-    X509 *authority;
-    int count = 0;
-    bool is_good = true;
-
-    if (!bio)
-        return -1;
-    while (is_good && (authority = PEM_read_bio_X509(bio, NULL, NULL, NULL))) {
-        is_good = X509_STORE_add_cert(store, authority) == 1 &&
-                  SSL_CTX_add_client_CA(context, authority) == 1;
-        count++;
-        X509_free(authority);
-    }
-    BIO_free(bio);
-    if (!is_good || count == 0)
-        return refuse(path, "has no certificate of an authority", err);
-    /* An authority that another one issued is trusted for itself: not for the other's people, too.
-     */
-    X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
-    if (check_end(path, err) < 0)
-        return -1;
-    return 0;
-}
-
 /* A time that cannot be read is long ago. */
 static struct wall_time wall_of(const ASN1_TIME *time)
 {
@@ -149,6 +122,42 @@ static struct wall_time wall_of(const ASN1_TIME *time)
         days = -1;
     ASN1_TIME_free(epoch);
     return (struct wall_time){ days * (int64_t)DAY_MS + seconds * (int64_t)SECOND_MS };
+}
+
+static struct wall_time end_of(const X509 *certificate)
+{
+    return wall_of(X509_get0_notAfter(certificate));
+}
+
+static int use_client_ca(struct tls_identity *identity, const char *path, struct error *err)
+{
+    owned(text) struct text *text = NULL;
+    BIO *bio = open_pem(path, &text, err);
+    SSL_CTX *context = identity->context;
+    X509_STORE *store = SSL_CTX_get_cert_store(context);
+    X509 *authority;
+    int count = 0;
+    bool is_good = true;
+
+    if (!bio)
+        return -1;
+    while (is_good && (authority = PEM_read_bio_X509(bio, NULL, NULL, NULL))) {
+        is_good = X509_STORE_add_cert(store, authority) == 1 &&
+                  SSL_CTX_add_client_CA(context, authority) == 1;
+        if (end_of(authority).ms < identity->authorities_end.ms)
+            identity->authorities_end = end_of(authority);
+        count++;
+        X509_free(authority);
+    }
+    BIO_free(bio);
+    if (!is_good || count == 0)
+        return refuse(path, "has no certificate of an authority", err);
+    /* An authority that another one issued is trusted for itself: not for the other's people, too.
+     */
+    X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
+    if (check_end(path, err) < 0)
+        return -1;
+    return 0;
 }
 
 /* The lists are for the clients' own certificates.  OpenSSL refuses a certificate whose issuer has
@@ -197,7 +206,7 @@ static int fill(struct tls_identity *identity, const struct tls_files *files, st
         return -1;
     if (!files->client_ca)
         return 0;
-    if (use_client_ca(context, files->client_ca, err) < 0 ||
+    if (use_client_ca(identity, files->client_ca, err) < 0 ||
         (files->client_crl && use_client_crl(identity, files->client_crl, err) < 0))
         return -1;
     verify = SSL_VERIFY_PEER | (files->needs_client ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0);
@@ -212,6 +221,7 @@ struct tls_identity *tls_identity_read(const struct tls_files *files, struct err
     ERR_clear_error();
     identity->context = SSL_CTX_new(TLS_server_method());
     require(identity->context && files->certificate && files->key);
+    identity->authorities_end.ms = INT64_MAX;
     identity->lists_end.ms = INT64_MAX;
     return fill(identity, files, err) < 0 ? NULL : steal(&identity);
 }
@@ -242,11 +252,6 @@ bool tls_identity_is_for(const struct tls_identity *identity, const char *host)
            X509_check_host(certificate, name, length, 0, NULL) == 1;
 }
 
-static struct wall_time end_of(const X509 *certificate)
-{
-    return wall_of(X509_get0_notAfter(certificate));
-}
-
 static struct wall_time first_end(struct wall_time first, const STACK_OF(X509) * certificates)
 {
     for (int i = 0; i < sk_X509_num(certificates); i++) {
@@ -264,6 +269,11 @@ struct wall_time tls_identity_ends(const struct tls_identity *identity)
 
     require(SSL_CTX_get0_chain_certs(identity->context, &issuers) == 1);
     return first_end(end_of(SSL_CTX_get0_certificate(identity->context)), issuers);
+}
+
+struct wall_time tls_identity_authorities_end(const struct tls_identity *identity)
+{
+    return identity->authorities_end;
 }
 
 struct wall_time tls_identity_lists_end(const struct tls_identity *identity)

@@ -42,6 +42,10 @@ bool tls_identity_is_for(const struct tls_identity *identity, const char *host);
    file. */
 struct wall_time tls_identity_ends(const struct tls_identity *identity);
 
+/* When the first of the authorities in client_ca ends: OpenSSL believes no client certificate of it
+   from then on.  INT64_MAX: there are none. */
+struct wall_time tls_identity_authorities_end(const struct tls_identity *identity);
+
 /* When the first of the revocation lists ends: OpenSSL believes no client certificate of its
    authority from then on.  INT64_MAX: there are none. */
 struct wall_time tls_identity_lists_end(const struct tls_identity *identity);

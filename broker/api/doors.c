@@ -23,8 +23,6 @@
 enum {
     RETRY_LEAST_MS = 2 * SECOND_MS,
     LOOK_MS = MINUTE_MS, /* at all files, and for what is still closed */
-    EXPIRES_SOON_MS = 14 * DAY_MS,
-    LIST_SOON_MS = HOUR_MS, /* lists are renewed every few hours or days */
 };
 
 enum part { PART_GROUP, PART_ROLES, PART_METRICS, PART_TLS, PART_TOKENS, PARTS };
@@ -284,23 +282,6 @@ static void on_timer(void *context)
     wait(doors);
 }
 
-static void look_at_certificate(const struct doors *doors, struct health *health)
-{
-    const struct config_listen *listen = &doors->config->listen;
-    const struct wall_time now = loop_wall(doors->loop);
-
-    if (!doors->identity)
-        return;
-    ending_look(&(struct ending){ listen->certificate, "certificate", "clients refuse it",
-                                  tls_identity_ends(doors->identity), EXPIRES_SOON_MS },
-                now, health);
-    if (listen->client_crl)
-        ending_look(&(struct ending){ listen->client_crl, "revocation list",
-                                      "no client certificate of its authority is believed",
-                                      tls_identity_lists_end(doors->identity), LIST_SOON_MS },
-                    now, health);
-}
-
 /* Fetched keys: with none no token is believed, and old ones lack what is new. */
 static void look_at_keys(const struct doors *doors, struct health *health)
 {
@@ -346,7 +327,8 @@ static void look(void *context, struct health *health)
     look_at_renewal(&doors->certificates, parts[PART_TLS].name, health);
     look_at_renewal(&doors->keys, parts[PART_TOKENS].name, health);
     look_at_keys(doors, health);
-    look_at_certificate(doors, health);
+    if (doors->identity)
+        endings_look(&doors->config->listen, doors->identity, loop_wall(doors->loop), health);
 }
 
 static json_t *describe_refused(const struct doors *doors)
@@ -371,11 +353,26 @@ static json_t *describe_refused(const struct doors *doors)
     return rows;
 }
 
+static json_t *describe_listen(const struct doors *doors)
+{
+    const struct tls_identity *identity = doors->identity;
+    json_t *row = json_make("{ss sb}", "door", parts[PART_TLS].name, "is_open",
+                            doors->tls_port > 0);
+    char end[WALL_TEXT_SIZE];
+
+    if (identity)
+        json_object_set_new(row, "certificate_ends",
+                            json_text(wall_format(tls_identity_ends(identity), end)));
+    if (identity && doors->config->listen.client_ca)
+        json_object_set_new(row, "authorities_end",
+                            json_text(wall_format(tls_identity_authorities_end(identity), end)));
+    return row;
+}
+
 static void describe(void *context, json_t *status)
 {
     const struct doors *doors = context;
     const struct config *config = doors->config;
-    char end[WALL_TEXT_SIZE];
     json_t *rows = json_make("[{ss sb}]", "door", "socket", "is_open", 1);
 
     if (config->metrics_port > 0)
@@ -383,11 +380,7 @@ static void describe(void *context, json_t *status)
                               json_make("{ss sb}", "door", parts[PART_METRICS].name, "is_open",
                                         doors->closed[PART_METRICS].kind == ERROR_NONE));
     if (config->listen.address)
-        json_array_append_new(
-            rows, json_make("{ss sb ss*}", "door", parts[PART_TLS].name, "is_open",
-                            doors->tls_port > 0, "certificate_ends",
-                            doors->identity ? wall_format(tls_identity_ends(doors->identity), end)
-                                            : NULL));
+        json_array_append_new(rows, describe_listen(doors));
     json_object_set_new(status, "doors", rows);
     json_object_set_new(status, "refused", describe_refused(doors));
     json_object_set_new(status, "loop_lag_s",

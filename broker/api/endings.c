@@ -7,7 +7,20 @@
 
 #include "base/text.h"
 
-void ending_look(const struct ending *ending, struct wall_time now, struct health *health)
+enum {
+    EXPIRES_SOON_MS = 14 * DAY_MS,
+    LIST_SOON_MS = HOUR_MS, /* lists are renewed every few hours or days */
+};
+
+struct ending {
+    const char *path;        /* of the file */
+    const char *what;        /* "certificate" */
+    const char *consequence; /* once it has ended */
+    struct wall_time end;    /* INT64_MAX: there is none */
+    int64_t soon_ms;         /* so long before it is told */
+};
+
+static void look(const struct ending *ending, struct wall_time now, struct health *health)
 {
     struct condition condition = { .kind = CONDITION_CERTIFICATE_EXPIRES, .what = ending->path };
     char text[WALL_TEXT_SIZE];
@@ -25,4 +38,22 @@ void ending_look(const struct ending *ending, struct wall_time now, struct healt
         health_add(health, &condition,
                    text_format("the %s in %s ends at %s", ending->what, ending->path, text));
     }
+}
+
+void endings_look(const struct config_listen *listen, const struct tls_identity *identity,
+                  struct wall_time now, struct health *health)
+{
+    const struct ending endings[] = {
+        { listen->certificate, "certificate", "clients refuse it", tls_identity_ends(identity),
+          EXPIRES_SOON_MS },
+        { listen->client_ca, "authority of client certificates",
+          "no client certificate of it is believed", tls_identity_authorities_end(identity),
+          EXPIRES_SOON_MS },
+        { listen->client_crl, "revocation list",
+          "no client certificate of its authority is believed", tls_identity_lists_end(identity),
+          LIST_SOON_MS },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(endings); i++)
+        look(&endings[i], now, health);
 }

@@ -1,20 +1,16 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Conditions about files that end: certificates, and lists of those that are revoked.
+ * Conditions about files that end: certificates, authorities, and lists of revoked certificates.
  */
 #pragma once
 
 #include "base/timestamp.h"
+#include "base/world/tls_identity.h"
+#include "broker/config/config.h"
 #include "broker/health/health.h"
 
-struct ending {
-    const char *path;        /* of the file; borrowed by the condition */
-    const char *what;        /* "certificate" */
-    const char *consequence; /* once it has ended */
-    struct wall_time end;    /* INT64_MAX: there is none */
-    int64_t soon_ms;         /* so long before it is told */
-};
-
-/* Adds the condition that it ends soon, or has ended. */
-void ending_look(const struct ending *ending, struct wall_time now, struct health *health);
+/* Adds the conditions that a file of `listen` ends soon, or has ended.  They borrow its paths.
+   identity: what was read from the files. */
+void endings_look(const struct config_listen *listen, const struct tls_identity *identity,
+                  struct wall_time now, struct health *health);

@@ -42,6 +42,7 @@ static const struct family {
     { "loop_lag_seconds", GAUGE, "", "", "loop_lag_s", "By how much the latest timer of the last minute or two fired late: steps are late by as much" },
     { "door_open", GAUGE, "doors", "door", "is_open", "1 while the service answers there; 0: a condition says why not" },
     { "certificate_end_timestamp_seconds", GAUGE, "doors", "door", "certificate_ends", "When the first certificate ends that the service shows there" },
+    { "client_authority_end_timestamp_seconds", GAUGE, "doors", "door", "authorities_end", "When the first authority in client_ca ends: no client certificate of it is believed then" },
     { "refused", COUNTER, "refused", "reason", "count", "Requests and connections that were refused, since the service's doors were opened" },
 
     { "webhook_messages", COUNTER, "webhooks", "webhook,result:sent", "sent", "Messages for a webhook: sent were accepted, refused were not, dropped waited too long" },

@@ -73,7 +73,8 @@ static const char facts[] =
     "  {\"from\": \"r\", \"to\": \"p\", \"step\": \"drain\"}],"
     " \"doors\": [{\"door\": \"socket\", \"is_open\": true},"
     "  {\"door\": \"listen\", \"is_open\": false,"
-    "   \"certificate_ends\": \"2026-11-30T00:00:00Z\"}],"
+    "   \"certificate_ends\": \"2026-11-30T00:00:00Z\","
+    "   \"authorities_end\": \"2027-01-31T00:00:00Z\"}],"
     " \"refused\": [{\"reason\": \"rate\", \"count\": 7}],"
     " \"overrides\": {\"freezes\": [{\"cluster\": \"prod\"}],"
     "  \"reclaims\": [{\"pool\": \"a\"}, {\"pool\": \"a\"}]}}";

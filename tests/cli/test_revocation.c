@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Revocation lists for the certificates of clients: a certificate that is on one is refused, and so
- * are all when no list can speak for them.
+ * Revocation lists for the certificates of clients, and the end of their authorities: a certificate
+ * that is on a list is refused, and so are all when no list can speak for them, or when their
+ * authority has ended.
  */
 #include "broker/health/conditions.h"
 #include "tests/cli/tls_scene.h"
@@ -151,6 +152,64 @@ static void a_damaged_list_is_not_used(void **state)
     scene_end(&scene);
 }
 
+/* The people's authority again, with the same key and these times. */
+#define AUTHORITY                                                                                  \
+    "set -e; cd \"$1\"; printf '[ca]\\ndefault_ca=d\\n[d]\\ndatabase=authorities\\n"               \
+    "default_md=sha256\\nrand_serial=yes\\nunique_subject=no\\npolicy=p\\nx509_extensions=x\\n[p]" \
+    "\\n"                                                                                          \
+    "commonName=supplied\\n[x]\\nbasicConstraints=critical,CA:TRUE\\n' > authority.cnf\n"          \
+    "touch authorities; openssl req -new -key people.key -subj /CN=people -out people.csr\n"       \
+    "authority() { openssl ca -batch -config authority.cnf -selfsign -keyfile people.key"          \
+    " -in people.csr -notext -outdir . -out next.pem \"$@\" >&2; mv next.pem people.pem; }\n"
+
+static struct wall_time shown_end(struct scene *scene)
+{
+    owned(json) json_t *status = service_status(scene->service);
+    const json_t *row;
+    struct wall_time end = { 0 };
+    size_t i;
+
+    json_array_foreach(json_object_get(status, "doors"), i, row) {
+        if (json_at(row, "authorities_end"))
+            assert_int_equal(
+                wall_parse(json_text_or(row, "authorities_end", ""), false, &end, NULL), 0);
+    }
+    return end;
+}
+
+/* Then all handshakes with a client's certificate fail, though that of the server is good. */
+static void the_end_of_an_authority_is_told(void **state)
+{
+    static const char without_lists[] =
+        "listen: {address: '127.0.0.1:0', certificate: server.pem, key: server.key,"
+        " client_ca: people.pem}\n"
+        "access:\n"
+        "  viewer: {certificates: 'carol, dave'}\n";
+    struct scene scene;
+    int64_t end_ms;
+
+    (void)state;
+    if (!has_programs())
+        skip();
+    scene_begin_with(&scene, without_lists, make_certificates);
+    run(AUTHORITY "authority -days 100", scene.folder);
+    let_a_minute_pass(&scene);
+    expect(&scene, AS("carol") "@/v1/version", 200);
+    end_ms = shown_end(&scene).ms;
+    assert_in_range(end_ms - loop_wall(scene.loop).ms, 99 * (int64_t)DAY_MS, 100 * (int64_t)DAY_MS);
+    assert_false(has_sentence(&scene, "the authority of client certificates"));
+    run(AUTHORITY "authority -days 1", scene.folder);
+    let_a_minute_pass(&scene);
+    assert_true(has_sentence(&scene, "the authority of client certificates in"));
+    assert_true(has_sentence(&scene, "people.pem ends at"));
+    run(AUTHORITY "authority -startdate 20200101000000Z -enddate 20200102000000Z", scene.folder);
+    let_a_minute_pass(&scene);
+    expect(&scene, AS("carol") "@/v1/version", 0);
+    assert_true(has_sentence(&scene, "people.pem ended at 2020-01-02T00:00:00Z: no client "
+                                     "certificate of it is believed"));
+    scene_end(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +218,7 @@ int main(void)
         cmocka_unit_test(a_list_that_has_ended_lets_nobody_in),
         cmocka_unit_test(an_authority_without_a_list_lets_nobody_in),
         cmocka_unit_test(a_damaged_list_is_not_used),
+        cmocka_unit_test(the_end_of_an_authority_is_told),
     };
 
     mem_setup();

@@ -7,6 +7,7 @@
 
 #include "base/input/json.h"
 #include "base/text.h"
+#include "broker/terminal/board.h"
 #include "broker/terminal/client.h"
 
 #include <inttypes.h>
@@ -82,36 +83,28 @@ static int64_t above_zero(int64_t number)
     return number > 0 ? number : 0;
 }
 
-static int64_t distance(int64_t one, int64_t other)
+/* A pool that is not known may lack nodes: one goes on waiting.  Too many are to move as well. */
+static struct state of_all(const json_t *status)
 {
-    return above_zero(one - other) + above_zero(other - one);
+    return (struct state){ .what = "transfers, nodes and unknown pools",
+                           .left = json_int_or(status, "live_transfers", 1) +
+                                   board_uneven_nodes(status) +
+                                   (int64_t)json_array_size(json_object_get(status, "unknown")) };
 }
 
 /* A number that is not known is as good as none: one goes on waiting. */
-static struct state of_clusters(const json_t *answer, const struct wish *wish)
+static struct state of_cluster(const json_t *status, const struct wish *wish)
 {
-    struct state state = { .what = wish->nodes > 0 ? "nodes" : "transfers and nodes" };
-    bool is_found = wish->nodes == 0;
     const json_t *row;
     size_t i;
 
-    if (wish->nodes == 0)
-        state.left = json_int_or(answer, "live_transfers", 1);
-    json_array_foreach(json_object_get(answer, "clusters"), i, row) {
-        int64_t nodes = json_int_or(row, "nodes", 0);
+    json_array_foreach(json_object_get(status, "clusters"), i, row) {
+        int64_t nodes = json_int_or(row, "nodes", 0) - json_int_or(row, "outgoing_nodes", 0);
 
-        if (wish->nodes == 0) /* too many nodes are to move as well */
-            state.left += json_at(row, "wanted_nodes")
-                              ? distance(json_int_or(row, "wanted_nodes", 0), nodes)
-                              : 0;
-        else if (text_equal(json_text_or(row, "cluster", ""), wish->cluster)) {
-            is_found = true;
-            state.left += above_zero(wish->nodes - nodes + json_int_or(row, "outgoing_nodes", 0));
-        }
+        if (text_equal(json_text_or(row, "cluster", ""), wish->cluster))
+            return (struct state){ .what = "nodes", .left = above_zero(wish->nodes - nodes) };
     }
-    if (!is_found)
-        state.left = -1;
-    return state;
+    return (struct state){ .what = "nodes", .left = -1 };
 }
 
 static int look(const struct config *config, const struct wish *wish, struct state *ret_state,
@@ -125,7 +118,10 @@ static int look(const struct config *config, const struct wish *wish, struct sta
 
     if (!answer)
         return -1;
-    state = is_transfer ? of_transfers(answer, wish) : of_clusters(answer, wish);
+    if (is_transfer)
+        state = of_transfers(answer, wish);
+    else
+        state = wish->cluster ? of_cluster(answer, wish) : of_all(answer);
     if (state.left >= 0) {
         *ret_state = state;
         return 0;

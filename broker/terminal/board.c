@@ -11,6 +11,7 @@
 #include "broker/terminal/prose.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct wall_time wall_of(const json_t *json)
@@ -47,18 +48,16 @@ static void add_head(const json_t *status, struct text *out)
     text_add(out, "\n");
 }
 
-/* Whether every pool has what it wants: one that has too many nodes has none for another. */
-static bool is_even(const json_t *status)
+int64_t board_uneven_nodes(const json_t *status)
 {
     const json_t *row;
+    int64_t nodes = 0;
     size_t i;
 
-    json_array_foreach(json_object_get(status, "pools"), i, row) {
-        if (json_at(row, "wanted_nodes") && json_at(row, "nodes") &&
-            json_int_or(row, "wanted_nodes", 0) != json_int_or(row, "nodes", 0))
-            return false;
-    }
-    return true;
+    json_array_foreach(json_object_get(status, "pools"), i, row)
+        if (json_at(row, "wanted_nodes") && json_at(row, "nodes"))
+            nodes += llabs(json_int_or(row, "wanted_nodes", 0) - json_int_or(row, "nodes", 0));
+    return nodes;
 }
 
 /* The worst condition comes first, with what to do; a late move has its own line, which tells the
@@ -89,9 +88,10 @@ static void add_margin(const json_t *status, struct text *out)
     if (live == 0 && json_array_size(json_at(status, "overrides/freezes")) > 0)
         return; /* the freezes come next: with them nothing is settled */
     if (live == 0) {
-        text_add(out, is_even(status) ? "SETTLED         no node is moving\n"
-                                      : "WAITING         no node is moving yet: replicas go down "
-                                        "first, nodes come when they can be had\n");
+        text_add(out, board_uneven_nodes(status) == 0
+                          ? "SETTLED         no node is moving\n"
+                          : "WAITING         no node is moving yet: replicas go down "
+                            "first, nodes come when they can be had\n");
         return;
     }
     if (!json_at(status, "margin_s")) {

@@ -10,6 +10,7 @@
 #include "broker/terminal/table.h"
 
 #include <jansson.h>
+#include <stdint.h>
 
 void board_status(const json_t *status, struct table_style style, struct text *out);
 
@@ -30,6 +31,10 @@ void board_lacks(const json_t *plan, struct text *out);
 /* The first `most` transfers of a status or a list as a table: where each node is, since when, what
    it waits for, and when it is expected to be ready; wide: also its move, reason and times. */
 void board_transfers(const json_t *answer, size_t most, struct table_style style, struct text *out);
+
+/* How many nodes the pools of a status have too few or too many, each for itself: one that has too
+   many has none for another.  Pools that want no number, or were never listed, do not count. */
+int64_t board_uneven_nodes(const json_t *status);
 
 /* The pools of a status. */
 void board_pools(const json_t *status, struct table_style style, struct text *out);

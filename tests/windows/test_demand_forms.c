@@ -285,6 +285,41 @@ static void units_are_found_where_people_write_them(void **state)
     check_forms(units, COUNT_OF(units));
 }
 
+#define TAB(five, six)                                                                             \
+    "t\tcount\n2026-11-17T12:00:00Z\t" five "\n2026-11-17T12:01:00Z\t" six                         \
+    "\n2026-11-17T12:02:00Z\t987\n"
+
+/* In tables with tabs, as a spreadsheet of any language writes them. */
+static const struct form points[] = {
+    { "thousands beside units", NULL, TAB("1.020", "1.101"),
+      ":2: count: expected 1234 or 1.2340, as nothing in this file shows whether a point sets "
+      "thousands apart, found \"1.020\"" },
+    { "the first of them", NULL, TAB("5", "1.101"), ":3: count: expected 1234 or 1.2340" },
+    { "a thousand", NULL, TAB("5", "1.000"), ":3: count: expected 1234 or 1.2340" },
+    { "decimals of several lengths", NULL, TAB("5.020", "5.5"),
+      "busy 1m 2026-11-17T12:00:00Z: 5 6 987" },
+    { "one below one", NULL, TAB("5.020", "0.125"), "busy 1m 2026-11-17T12:00:00Z: 5 0 987" },
+    { "four digits before the point", NULL, TAB("5.020", "1234.125"),
+      "busy 1m 2026-11-17T12:00:00Z: 5 1234 987" },
+    { "an exponent", NULL, TAB("5.020", "6.0e0"), "busy 1m 2026-11-17T12:00:00Z: 5 6 987" },
+    { "no point", NULL, TAB("5", "1234"), "busy 1m 2026-11-17T12:00:00Z: 5 1234 987" },
+    { "decimals", NULL, TAB("4.9", "6.1"), "busy 1m 2026-11-17T12:00:00Z: 5 6 987" },
+    { "thousands of a rate", NULL, TAB("1.020/h", "6"), ":2: count: expected 1234 or 1.2340" },
+    { "points elsewhere", NULL,
+      "t\tversion\tcount\n2026-11-17T12:00:00Z\t0.25\t1.020\n2026-11-17T12:01:00Z\t0.5\t6\n",
+      ":2: count: expected 1234 or 1.2340" },
+    { "a column a queue", NULL,
+      "t\ta\tb\n2026-11-17T12:00:00Z\t5\t1.020\n2026-11-17T12:01:00Z\t6\t6\n",
+      ":2: b: expected 1234 or 1.2340" },
+    { "decimals with commas as delimiter", NULL, MINUTES("5.020", "6"), NOON },
+};
+
+static void a_point_in_a_table_with_tabs_is_known_by_the_others(void **state)
+{
+    (void)state;
+    check_forms(points, COUNT_OF(points));
+}
+
 #define TWO "2026-11-17T12:00:00Z,5\n2026-11-17T12:01:00Z,6\n"
 
 static const struct form tables[] = {
@@ -411,6 +446,7 @@ int main(void)
         cmocka_unit_test(times_are_found_by_their_form),
         cmocka_unit_test(times_without_an_offset_are_the_zones),
         cmocka_unit_test(counts_are_found_by_their_form),
+        cmocka_unit_test(a_point_in_a_table_with_tabs_is_known_by_the_others),
         cmocka_unit_test(units_are_found_where_people_write_them),
         cmocka_unit_test(tables_are_found_by_their_form),
     };

@@ -215,7 +215,14 @@ static bool is_group(const char *number, char mark)
     size_t digits = count_digits(number);
 
     return digits >= 1 && digits <= 3 && *number != '0' && number[digits] == mark &&
-           count_digits(number + digits + 1) == 3 && number[digits + 4] == '\0';
+           count_digits(number + digits + 1) == 3 && strchr(" /", number[digits + 4]);
+}
+
+enum cell_point cell_point(const char *text)
+{
+    if (!strchr(text, '.'))
+        return CELL_POINT_NONE;
+    return is_group(text, '.') ? CELL_POINT_DOUBTFUL : CELL_POINT_DECIMAL;
 }
 
 /* Reads the number before the unit, as text_to_double() does. */

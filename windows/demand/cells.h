@@ -43,6 +43,10 @@ bool cell_time_like(struct cell_clock *clock, const char *text, struct cell_time
    false: ret_why is the expected form. */
 bool cell_count(const char *text, char delimiter, struct packed_row *row, const char **ret_why);
 
+/* What a number shows of points in its file: "1.5" is a decimal one, "1.234" may be a thousand. */
+enum cell_point { CELL_POINT_NONE, CELL_POINT_DECIMAL, CELL_POINT_DOUBTFUL };
+enum cell_point cell_point(const char *text);
+
 /* A number that begins with a digit, as text_to_double() reads it. */
 bool cell_number(const char *text, double *ret);
 

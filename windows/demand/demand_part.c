@@ -118,6 +118,19 @@ static int read_unit(struct demand_part *part, struct error *err)
     return 0;
 }
 
+static void note_point(struct demand_part *part, size_t column, const char *text)
+{
+    struct demand_points *points = &part->points;
+    enum cell_point point = cell_point(text);
+
+    points->has_decimal = points->has_decimal || point == CELL_POINT_DECIMAL;
+    if (point != CELL_POINT_DOUBTFUL || points->line > 0)
+        return;
+    points->line = part->csv.line;
+    points->column = column;
+    (void)text_copy(points->text, sizeof points->text, text);
+}
+
 /* Returns 1; 0: the cell says that nothing is known, which is no row of its queue. */
 static int read_count(struct demand_part *part, size_t column, struct packed_row *row,
                       struct error *err)
@@ -135,6 +148,8 @@ static int read_count(struct demand_part *part, size_t column, struct packed_row
     if (!cell_count(text, csv->delimiter, row, &why))
         return csv_error(csv, csv->line, err, "%.80s: expected %s, found \"%.80s\"",
                          columns->names[column], why, text);
+    if (csv->delimiter == '\t')
+        note_point(part, column, text);
     if (row->kind != PACKED_RATE && columns->needs_unit && rate_s == 0)
         return csv_error(csv, csv->line, err,
                          "%.80s: expected a rate with its unit, like 70/min, found \"%.80s\"",

@@ -12,6 +12,14 @@
 
 #include <pthread.h>
 
+/* In a table with tabs nothing but its numbers shows what a point means. */
+struct demand_points {
+    bool has_decimal; /* a number shows that points are decimal */
+    int line;         /* of the first number that may have thousands set apart; 0: there is none */
+    size_t column;
+    char text[24];
+};
+
 /* Counting a log, for each class: the step of the last row, and its number of rows so far. */
 struct demand_counting {
     struct packed_row classes[DEMAND_CLASSES];
@@ -27,7 +35,8 @@ struct demand_part {
     struct cell_clock clock;
     struct wall_time begin;                  /* of times that count from there */
     ARRAY(struct demand_counting) countings; /* of a log: one a queue */
-    struct error err;                        /* with which it ended, if any */
+    struct demand_points points;
+    struct error err; /* with which it ended, if any */
     pthread_t thread;
     bool has_thread;
     bool keeps_local;

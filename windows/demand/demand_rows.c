@@ -30,6 +30,7 @@ struct whole {
     struct map *names;
     struct csv head;
     struct columns columns;
+    struct demand_points points;
     size_t part_bytes;
     struct wall_time begin; /* of times that count from there */
     bool keeps_local;
@@ -163,6 +164,28 @@ static void reset_part(struct demand_part *part)
     *part = (struct demand_part){ .block = block };
 }
 
+/* The first doubtful number of the file, and whether any shows what it means. */
+static void add_points(struct demand_points *points, const struct demand_points *part)
+{
+    bool has_decimal = points->has_decimal || part->has_decimal;
+
+    if (points->line == 0)
+        *points = *part;
+    points->has_decimal = has_decimal;
+}
+
+static int check_points(const struct whole *whole, struct error *err)
+{
+    const struct demand_points *points = &whole->points;
+
+    if (points->line == 0 || points->has_decimal)
+        return 0;
+    return csv_error(&whole->head, points->line, err,
+                     "%.80s: expected 1234 or 1.2340, as nothing in this file shows whether a "
+                     "point sets thousands apart, found \"%s\"",
+                     whole->columns.names[points->column], points->text);
+}
+
 /* Waits until it is parsed, and adds its rows to the whole where `err` holds no error yet. */
 static int end_part(struct whole *whole, struct demand_part *part, bool is_wanted,
                     struct error *err)
@@ -186,6 +209,7 @@ static int end_part(struct whole *whole, struct demand_part *part, bool is_wante
     }
     whole->rows->has_local = whole->rows->has_local || part->has_local;
     whole->rows->is_cut = part->csv.is_cut;
+    add_points(&whole->points, &part->points);
     whole->rows->void_cells += part->void_cells;
     whole->rows->has_unit_rates = whole->rows->has_unit_rates || part->has_unit_rates;
     reset_part(part);
@@ -347,7 +371,7 @@ int demand_rows_read(struct demand_rows *rows, struct demand_feed *feed, bool ke
         rows->has_priority = whole->columns.priority >= 0;
         rows->is_log = whole->columns.is_log;
         rows->has_tokens = columns_has_tokens(&whole->columns);
-        result = read_parts(whole, err);
+        result = read_parts(whole, err) < 0 ? -1 : check_points(whole, err);
     }
     columns_clear(&whole->columns);
     mem_free(whole);

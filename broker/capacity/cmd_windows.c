@@ -23,7 +23,7 @@ const struct command_option windows_options[] = {
     { "check-year", 0, "YEAR", "count the minutes of each window in that year", false },
     { "suggest", 0, NULL, "propose the windows that fit a demand best (with --demand)", false },
     { "demand", 'd', "FILE", "arrivals as CSV, plain or gzip", false },
-    { "begin", 0, "TIME", "the log's start, if its times count from that start", false },
+    DEMAND_INPUT_OPTIONS,
     { "count", 0, "K", "propose at most K windows (2 to 24, default 5)", false },
     { "shortest", 0, "DURATION", "propose no window shorter than this (default 1h)", false },
     { "zone", 0, "NAME", "show the default five windows in this zone; read no configuration",
@@ -273,7 +273,7 @@ static int show(struct command_call *call, const struct window_set *set)
 static int suggest(struct command_call *call, struct config *config, const struct window_set *set)
 {
     struct windows_question question = { config, set, NULL, 5, HOUR_MS };
-    struct demand_options options = { .zone = set->zone, .begin = call_text(call, "begin") };
+    struct demand_options options = demand_input_options(call, set->zone);
     owned(measures_used) struct measures_used used = { 0 };
     const char *path = call_text(call, "demand");
     struct error err = { 0 };

@@ -50,10 +50,11 @@ static double need_at(const struct config *config, const struct config_queue *qu
     return (servers < 0 ? ERLANG_SERVERS_MAX : servers) * gpus_of(config, queue);
 }
 
-/* Returns how many slots nothing is known of. */
+/* Returns how many slots no queue knows; they need what those beside them do. */
 static size_t sum_needs(const struct windows_question *question, double need[SUGGEST_WEEK])
 {
     double rates[SUGGEST_WEEK];
+    bool is_known[SUGGEST_WEEK] = { false };
     size_t unknown = 0;
 
     for (size_t i = 0; i < SUGGEST_WEEK; i++)
@@ -66,11 +67,14 @@ static size_t sum_needs(const struct windows_question *question, double need[SUG
 
         suggest_rates(series, question->windows, rates);
         for (size_t i = 0; i < SUGGEST_WEEK; i++)
+            is_known[i] = is_known[i] || rates[i] >= 0;
+        suggest_join(rates);
+        for (size_t i = 0; i < SUGGEST_WEEK; i++)
             if (rates[i] >= 0)
                 need[i] = (need[i] < 0 ? 0 : need[i]) + need_at(question->config, queue, rates[i]);
     }
     for (size_t i = 0; i < SUGGEST_WEEK; i++)
-        unknown += need[i] < 0;
+        unknown += !is_known[i];
     return unknown;
 }
 
@@ -117,6 +121,13 @@ json_t *windows_suggest(const struct windows_question *question, struct error *e
     }
 
     size_t unknown = sum_needs(question, need);
+
+    if (suggest_check(need, err) < 0) {
+        mem_free(need);
+        json_decref(windows);
+        return NULL;
+    }
+
     struct suggestion found = suggest_windows(need, (size_t)question->count,
                                               shortest > 0 ? shortest : 1);
 

@@ -23,6 +23,7 @@ static void add_need(const struct backtest_queue *queue, const struct window_set
 
     past.count = steps < (int64_t)past.count ? (size_t)(steps > 0 ? steps : 0) : past.count;
     suggest_rates(&past, set, rates);
+    suggest_join(rates);
     for (size_t i = 0; i < SUGGEST_WEEK; i++) {
         int servers = rates[i] > 0 ? target_servers(queue->shape, queue->service_s,
                                                     rates[i] * queue->scale, &queue->target)
@@ -66,6 +67,10 @@ struct window_set *backtest_windows(const struct backtest_past *past, size_t cou
         need[i] = -1;
     for (size_t i = 0; i < past->queue_count; i++)
         add_need(&past->queues[i], past->judged, past->until, need);
+    if (suggest_check(need, err) < 0) {
+        time_zone_free(zone);
+        return NULL;
+    }
 
     struct suggestion found = suggest_windows(need, count, 1);
 

@@ -233,6 +233,43 @@ static void what_was_made_of_the_columns_is_noted(void **state)
     }
 }
 
+/* An export leaves out the days without arrivals, and the hours of noon are lost. */
+static void windows_are_proposed_for_what_is_known(void **state)
+{
+    static const char suggest[] = "windows --suggest --zone UTC --demand @/d.csv --count 4";
+    owned(test_folder) char *folder = test_folder_new();
+    owned(text) struct text *csv = text_new(1 << 20);
+    owned(chars) char *with_gaps = text_format("%s --missing zero --gaps @/gaps.csv", suggest);
+
+    (void)state;
+    text_add(csv, "t,count\n");
+    for (int hour = 0; hour < 14 * 24; hour++) {
+        char time[WALL_TEXT_SIZE];
+
+        wall_format((struct wall_time){ civil_day(2026, 11, 2) * DAY_MS + hour * (int64_t)HOUR_MS },
+                    time);
+        if (hour / 24 % 7 < 5)
+            text_add(csv, "%s,%d\n", time, hour % 24 >= 8 && hour % 24 < 18 ? 36000 : 3600);
+    }
+    mem_free(test_folder_write(folder, "gaps.csv",
+                               "gap_start,gap_end\n2026-11-01T00:00:00Z,2026-11-07T00:00:00Z\n"
+                               "2026-11-09T10:00:00Z,2026-11-09T15:00:00Z\n"
+                               "2026-11-10T10:00:00Z,2026-11-10T15:00:00Z\n"
+                               "2026-11-11T10:00:00Z,2026-11-11T15:00:00Z\n"
+                               "2026-11-12T10:00:00Z,2026-11-12T15:00:00Z\n"
+                               "2026-11-13T10:00:00Z,2026-11-13T15:00:00Z\n"));
+
+    owned(said) struct said refused = ask(folder, suggest, csv);
+    owned(said) struct said said = ask(folder, with_gaps, csv);
+
+    assert_int_equal(refused.code, EXIT_ERROR);
+    assert_non_null(strstr(refused.err->chars, "the demand says nothing of Saturdays and Sundays"));
+    assert_int_equal(said.code, EXIT_DONE);
+    assert_non_null(strstr(said.out->chars, "mon-fri-0800: {days: mon-fri, from: \"08:00\", to: "
+                                            "\"18:00\"}   # 10.0\n"));
+    assert_non_null(strstr(said.out->chars, "# of 1500 minutes of the week nothing is known"));
+}
+
 static void no_command_aborts_at_a_name_that_is_no_text(void **state)
 {
     owned(text) struct text *csv = text_new(1024);
@@ -282,6 +319,7 @@ int main(void)
         cmocka_unit_test(the_header_of_a_plan_says_how_the_demand_was_read),
         cmocka_unit_test(a_queue_of_longer_steps_is_named_where_silence_is_zero),
         cmocka_unit_test(what_was_made_of_the_columns_is_noted),
+        cmocka_unit_test(windows_are_proposed_for_what_is_known),
         cmocka_unit_test(no_command_aborts_at_a_name_that_is_no_text),
         cmocka_unit_test(a_file_whose_name_is_no_text_names_a_queue_all_the_same),
     };

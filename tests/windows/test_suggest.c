@@ -218,12 +218,98 @@ static void rates_are_the_highest_of_their_slot_of_the_week(void **state)
     }
 }
 
+/* A need by day and a small one at night, in each hour of `days` but those from..to. */
+static void make_holes(double rates[SUGGEST_WEEK], unsigned days, int from, int to)
+{
+    for (int at = 0; at < SUGGEST_WEEK; at++) {
+        int hour = at % SUGGEST_DAY / 12;
+        bool is_hole = (days >> at / SUGGEST_DAY & 1) && hour >= from && hour < to;
+
+        rates[at] = is_hole ? -1 : hour >= 8 && hour < 18 ? 20 + hour % 3 : 4;
+    }
+}
+
+/* The hours that nothing is known of are those of the day's peak: they need what the hours beside
+   them need, and no window begins or ends within. */
+static void unknown_hours_join_those_beside_them(void **state)
+{
+    static const struct {
+        unsigned days;
+        int from, to;
+        double want; /* in the hole */
+    } holes[] = {
+        { 0x1f, 10, 15, 20 }, { 0x7f, 10, 15, 20 }, { 0x60, 22, 24, 4 },  { 0x7f, 0, 7, 4 },
+        { 0x7f, 6, 8, 22 },   { 0x1f, 18, 24, 22 }, { 0x03, 10, 15, 22 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(holes); i++) {
+        double rates[SUGGEST_WEEK];
+        double joined[SUGGEST_WEEK];
+        struct error err = { 0 };
+
+        make_holes(rates, holes[i].days, holes[i].from, holes[i].to);
+        memcpy(joined, rates, sizeof joined);
+        suggest_join(joined);
+        for (size_t at = 0; at < SUGGEST_WEEK; at++) {
+            if (rates[at] >= 0)
+                assert_true(joined[at] == rates[at]);
+            else if (holes[i].days != 0x03 && joined[at] != holes[i].want)
+                fail_msg("hole %zu, slot %zu: %g", i, at, joined[at]);
+            assert_true(joined[at] >= 4);
+        }
+        assert_int_equal(suggest_check(joined, &err), 0);
+        for (size_t count = 2; count <= 8; count++) {
+            struct suggestion found = suggest_windows(joined, count, 1);
+
+            for (size_t at = 0; at < found.count; at++) {
+                const struct suggest_window *window = &found.windows[at];
+                int begin = window->from_minute / 60;
+
+                if ((window->days & holes[i].days) == window->days && begin > holes[i].from &&
+                    begin < holes[i].to && holes[i].days != 0x03)
+                    fail_msg("hole %zu, %zu windows: one begins at %d:00", i, count, begin);
+                assert_true(window->level >= 4);
+            }
+        }
+    }
+}
+
+/* A day of the other kind says nothing of these. */
+static void days_that_nothing_is_known_of_are_refused(void **state)
+{
+    static const struct {
+        unsigned days;
+        const char *want;
+    } unknown[] = {
+        { 0x60, "the demand says nothing of Saturdays and Sundays" },
+        { 0x1f, "the demand says nothing of Mondays to Fridays" },
+        { 0x7f, "the demand says nothing of Mondays to Fridays" },
+        { 0x40, NULL },
+        { 0x0f, NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(unknown); i++) {
+        double rates[SUGGEST_WEEK];
+        struct error err = { 0 };
+
+        make_holes(rates, unknown[i].days, 0, 24);
+        suggest_join(rates);
+        assert_int_equal(suggest_check(rates, &err), unknown[i].want ? -1 : 0);
+        if (unknown[i].want && !strstr(err.text, unknown[i].want))
+            fail_msg("%s", err.text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cut_is_the_best_of_all),
         cmocka_unit_test(planted_windows_are_found),
         cmocka_unit_test(what_is_proposed_costs_what_it_says),
+        cmocka_unit_test(unknown_hours_join_those_beside_them),
+        cmocka_unit_test(days_that_nothing_is_known_of_are_refused),
         cmocka_unit_test(rates_are_the_highest_of_their_slot_of_the_week),
     };
 

@@ -18,7 +18,8 @@ static const struct {
     unsigned days;
     int first;
     int count;
-} kinds[KINDS] = { { 0x1f, 0, 5 }, { 0x60, 5, 2 } };
+    const char *name;
+} kinds[KINDS] = { { 0x1f, 0, 5, "Mondays to Fridays" }, { 0x60, 5, 2, "Saturdays and Sundays" } };
 
 /* The arrivals a second of the slot that begins at `wall`; -1: unknown. */
 static double rate_at(const struct demand_series *series, struct wall_time wall)
@@ -54,6 +55,60 @@ void suggest_rates(const struct demand_series *series, const struct window_set *
         if (!window_at(set, at)->event)
             ret_rates[slot] = fmax(ret_rates[slot], rate_at(series, at));
     }
+}
+
+/* The next known slot of a day, at every `step` slots and past midnight; -1: there is none. */
+static double next_known(const double day[SUGGEST_DAY], size_t slot, size_t step)
+{
+    for (size_t i = 1; i < SUGGEST_DAY; i++)
+        if (day[(slot + i * step) % SUGGEST_DAY] >= 0)
+            return day[(slot + i * step) % SUGGEST_DAY];
+    return -1;
+}
+
+/* The greatest of each slot over the days of a kind; -1: none of them knows it. */
+static void most_of_kind(const double rates[SUGGEST_WEEK], int kind, double day[SUGGEST_DAY])
+{
+    for (size_t i = 0; i < SUGGEST_DAY; i++) {
+        day[i] = -1;
+        for (int at = kinds[kind].first; at < kinds[kind].first + kinds[kind].count; at++)
+            day[i] = fmax(day[i], rates[(size_t)at * SUGGEST_DAY + i]);
+    }
+}
+
+void suggest_join(double rates[SUGGEST_WEEK])
+{
+    double day[SUGGEST_DAY];
+
+    for (int kind = 0; kind < KINDS; kind++) {
+        most_of_kind(rates, kind, day);
+        for (size_t i = 0; i < SUGGEST_DAY; i++) {
+            double most = day[i] >= 0
+                              ? day[i]
+                              : fmax(next_known(day, i, SUGGEST_DAY - 1), next_known(day, i, 1));
+
+            for (int at = kinds[kind].first; at < kinds[kind].first + kinds[kind].count; at++) {
+                double *rate = &rates[(size_t)at * SUGGEST_DAY + i];
+
+                *rate = *rate >= 0 ? *rate : most;
+            }
+        }
+    }
+}
+
+int suggest_check(const double need[SUGGEST_WEEK], struct error *err)
+{
+    double day[SUGGEST_DAY];
+
+    for (int kind = 0; kind < KINDS; kind++) {
+        most_of_kind(need, kind, day);
+        if (day[0] < 0 && next_known(day, 0, 1) < 0)
+            return error_set(err, ERROR_INVALID,
+                             "the demand says nothing of %s: give more of it; or if the export "
+                             "leaves out steps without arrivals, --missing zero",
+                             kinds[kind].name);
+    }
+    return 0;
 }
 
 /* best[k * (slots + 1) + j]: the cheapest way to cut the first j slots into k + 1 pieces; from[]:

@@ -26,6 +26,15 @@ enum {
 void suggest_rates(const struct demand_series *series, const struct window_set *set,
                    double ret_rates[SUGGEST_WEEK]);
 
+/* Gives each unknown slot what a day of its kind (weekday or weekend) knows of this time; or, if
+   none does, the greater one of the known times before and after it.  So no window begins because
+   of lost data.  Without any known slot the slots of a kind stay unknown. */
+void suggest_join(double rates[SUGGEST_WEEK]);
+
+/* ERROR_INVALID: a kind of days has no known slot, so that its windows would need nothing. */
+int suggest_check(const double need[SUGGEST_WEEK], struct error *err)
+    __attribute__((warn_unused_result));
+
 struct suggest_profile {
     const double *levels; /* the need in each slot */
     size_t slots;

@@ -98,8 +98,10 @@ static void a_person_has_several_names(void **state)
     rehearsal_run(rehearsal, 2 * MINUTE_MS);
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         struct error err = { 0 };
+        /* each later than the one before, which would else stay */
+        owned(chars) char *until = text_format("2026-11-17T%02zu:30:00Z", 9 + i);
         owned(json) json_t *request = json_make("{ss ss ss}", "cluster", "research-a", "reason",
-                                                "a look", "until", "2026-11-17T09:30:00Z");
+                                                "a look", "until", until);
         owned(json) json_t *answer = service_freeze(rehearsal->service, request, names[i], &err);
 
         assert_non_null(answer);

@@ -5,6 +5,7 @@
  * table; and those of which the meaning cannot be known, which are refused by name.
  */
 #include "tests/windows/told.h"
+#include "windows/demand/cells.h"
 
 struct form {
     const char *name;
@@ -109,6 +110,21 @@ static const struct form times[] = {
     { "an epoch beside dates", NULL,
       "t,count\n2026-11-17T12:00:00Z,5\n1794916860000,6\n2026-11-17T12:02Z,7\n",
       "busy 1m 2026-11-17T12:00:00Z: 5 6 7" },
+    { "seconds taken for milliseconds", NULL, "t,count\n1970-01-21T18:35:16Z,5\n",
+      ":2: no column holds times: \"t\" holds \"1970-01-21T18:35:16Z\", expected one like "
+      "2026-11-17T12:12:00Z" },
+    { "a year nobody recorded", NULL, "t,count\n2026-11-17T12:00:00Z,5\n0001-01-01T00:00:00Z,6\n",
+      ":3: t: expected a time like" },
+    { "the end of time", NULL, "t,count\n2026-11-17T12:00:00Z,5\n9999-12-31,6\n",
+      ":3: t: expected a time like" },
+    { "of years from 1990", NULL, "t,count\n2026-11-17T12:00:00Z,5\n1989-12-31T23:59:00Z,6\n",
+      ":3: t: expected a time like " CELL_TIME_FORMS ", found \"1989-12-31T23:59:00Z\"" },
+    { "a trace of the last century", NULL,
+      "t,count\n1990-01-01T00:00:00Z,5\n1990-01-01T00:01:00Z,6\n",
+      "busy 1m 1990-01-01T00:00:00Z: 5 6" },
+    { "the last year", NULL, "t,count\n2099-12-31 23:58,5\n2099-12-31 23:59,6\n",
+      "busy 1m 2099-12-31T23:58:00Z: 5 6" },
+    { "the year after it", NULL, "t,count\n2100-01-01 00:00,5\n", ":2: no column holds times" },
     { "no header", NULL, "2026-11-17T12:00:00Z,5\n2026-11-17T12:01:00Z,6\n",
       ":1: is a row of values (\"2026-11-17T12:00:00Z\"): expected names of columns first" },
 };
@@ -353,6 +369,15 @@ static const struct form tables[] = {
       "#a 1m 2026-11-17T12:00:00Z: 5 6" },
     { "byte order mark and comment", NULL, "\xef\xbb\xbf# x\n\xc2\xb5,count\n",
       ": has a header and no rows" },
+    { "lines that end as on old machines", NULL,
+      "t,count\r2026-11-17T12:00:00Z,5\r2026-11-17T12:01:00Z,6\r",
+      ":1: has lines that end with CR alone: save it with LF or with CR and LF" },
+    { "a terminal's table", NULL, "minute|queue|count\n2026-11-17T12:00:00Z|chat|5\n",
+      ":1: has | between its columns: expected commas, semicolons or tabs, as of psql --csv" },
+    { "a terminal's table with a frame", NULL, " minute | queue \n--------+------\n x | y\n",
+      ":1: has | between its columns" },
+    { "a bar in a name", NULL, "time,a|b\n2026-11-17T12:00:00Z,5\n2026-11-17T12:01:00Z,6\n",
+      "a|b 1m 2026-11-17T12:00:00Z: 5 6" },
     { "UTF-16", NULL, "\xff\xfet,count\n", ":1: is UTF-16" },
     { "High and low", NULL,
       "t,count,Priority\n2026-11-17T12:00:00Z,5,High\n2026-11-17T12:00:00Z,6,LOW\n"

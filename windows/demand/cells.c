@@ -18,6 +18,7 @@ enum {
     NUMBER_CHARS = 64,
 };
 
+static const int64_t year_1990_s = 631152000;
 static const double year_2000_s = 946684800;
 static const double year_2100_s = 4102444800;
 
@@ -135,11 +136,18 @@ static void make_plain(char text[TIME_CHARS])
         text_copy(text + length, TIME_CHARS - length, ":00");
 }
 
+/* Traces are no older.  Other years come from wrong units, and from dates that mean "never". */
+static bool is_likely(struct wall_time wall)
+{
+    return wall.ms >= year_1990_s * SECOND_MS && wall.ms < (int64_t)year_2100_s * SECOND_MS;
+}
+
 bool cell_time(const char *text, struct cell_time *ret)
 {
     char plain[TIME_CHARS];
     struct wall_time wall;
     size_t digits = count_digits(text);
+    bool is_local;
 
     if (digits != 4 || (text[4] != '-' && text[4] != '/'))
         return read_epoch(text, ret);
@@ -147,13 +155,10 @@ bool cell_time(const char *text, struct cell_time *ret)
     if (!text_copy(plain, sizeof plain, text))
         return false;
     make_plain(plain);
-    if (wall_parse(plain, false, &wall, NULL) == 0) {
-        *ret = (struct cell_time){ wall.ms, false };
-        return true;
-    }
-    if (wall_parse(plain, true, &wall, NULL) < 0)
+    is_local = wall_parse(plain, false, &wall, NULL) < 0;
+    if ((is_local && wall_parse(plain, true, &wall, NULL) < 0) || !is_likely(wall))
         return false;
-    *ret = (struct cell_time){ wall.ms, true };
+    *ret = (struct cell_time){ wall.ms, is_local };
     return true;
 }
 

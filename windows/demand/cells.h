@@ -16,7 +16,7 @@
 /* What people are told to write. */
 #define CELL_TIME_FORMS                                                                            \
     "2026-11-17T12:12:00Z, 2026-11-17 12:12 (in the file's time zone), 2026-11-17, or seconds "    \
-    "since 1970"
+    "since 1970; in the years 1990 to 2099"
 
 struct cell_time {
     int64_t ms; /* since 1970; as a clock on the wall shows it where is_local is set */
@@ -24,8 +24,8 @@ struct cell_time {
 };
 
 /* A date and time with Z, UTC, GMT or an offset, or without (local).  A date alone is its
-   midnight.  A number between the years 2000 and 2100 is seconds, milliseconds, micro- or
-   nanoseconds since 1970; its size decides which. */
+   midnight.  Years are 1990 to 2099.  A number between the years 2000 and 2100 is seconds,
+   milliseconds, micro- or nanoseconds since 1970; its size decides which. */
 bool cell_time(const char *text, struct cell_time *ret);
 
 /* As cell_time(), but faster: neighbouring rows often have the same time, so the last result is

@@ -177,6 +177,10 @@ static int find_delimiter(struct csv *csv, const char *header, struct error *err
             csv->delimiter = delimiters[i];
             there++;
         }
+    if (there == 0 && strchr(header, '|'))
+        return csv_error(csv, csv->line, err,
+                         "has | between its columns: expected commas, semicolons or tabs, as of "
+                         "psql --csv");
     if (there <= 1)
         return 0;
     next = peek_line(csv);
@@ -217,6 +221,9 @@ int csv_open(struct csv *csv, char *bytes, size_t size, const char *source, stru
         return csv_error(csv, csv->line, err,
                          "is JSON: expected a table, with the names of its columns in the first "
                          "line");
+    if (strchr(line, '\r'))
+        return csv_error(csv, csv->line, err,
+                         "has lines that end with CR alone: save it with LF or with CR and LF");
     if (find_delimiter(csv, line, err) < 0 || split(csv, line, end, err) < 0)
         return -1;
     csv->columns = csv->count;

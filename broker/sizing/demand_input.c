@@ -129,26 +129,53 @@ static void note_steps(const struct demand *demand, json_t *notes)
                  duration_format(series->step_ms, step));
 }
 
+/* The first queue of which all rows, or a part of them, keep a coarser grid; *ret_count: of how
+   many that is so. */
+static const struct demand_series *first_apart(const struct demand *demand, bool is_all,
+                                               size_t *ret_count)
+{
+    const struct demand_series *first = NULL;
+
+    *ret_count = 0;
+    for (size_t i = 0; i < demand->count; i++) {
+        const struct demand_apart *apart = &demand->series[i].apart;
+
+        if (apart->grid_ms == 0 || apart->is_all != is_all)
+            continue;
+        *ret_count += 1;
+        first = first ? first : &demand->series[i];
+    }
+    return first;
+}
+
 /* With missing zero, rows of a queue exported in longer steps look like steps without arrivals. */
 static void note_apart(const struct demand *demand, json_t *notes)
 {
-    const struct demand_series *first = NULL;
     char apart[DURATION_TEXT_SIZE];
     char step[DURATION_TEXT_SIZE];
-    size_t count = 0;
+    char from[WALL_TEXT_SIZE];
+    char until[WALL_TEXT_SIZE];
+    size_t count;
+    const struct demand_series *first = first_apart(demand, true, &count);
 
-    for (size_t i = 0; i < demand->count; i++) {
-        count += demand->series[i].apart_ms > 0;
-        first = first || demand->series[i].apart_ms == 0 ? first : &demand->series[i];
-    }
     if (first)
         add_note(
             notes,
             "the rows of %zu queues (%s) are further apart all the time (%s) than the steps of "
             "all (%s): each count is taken to have arrived in its first step. If they count "
             "for longer, put these queues into a file of their own",
-            count, first->queue, duration_format(first->apart_ms, apart),
+            count, first->queue, duration_format(first->apart.grid_ms, apart),
             duration_format(first->step_ms, step));
+    first = first_apart(demand, false, &count);
+    if (first)
+        add_note(notes,
+                 "some rows of %zu queues keep longer steps (those of %s from %s to %s: %s) than "
+                 "all (%s): each count is taken to have arrived in its first step. If they count "
+                 "for longer, put these rows into a file of their own",
+                 count, first->queue, wall_format(first->apart.from, from),
+                 wall_format(first->apart.until, until),
+                 duration_format(first->apart.grid_ms, apart),
+                 duration_format(first->step_ms, step));
 }
 
 /* The first queue with rows that have no answer, with how many; *ret_more: others. */

@@ -191,6 +191,8 @@ static void a_queue_of_longer_steps_is_named_where_silence_is_zero(void **state)
         text_add(csv, "%s,chat,9\n", time);
         if (i % 5 == 0)
             text_add(csv, "%s,slow,45\n", time);
+        if (i < 720 ? i % 5 == 0 && i % 15 > 0 : i % 3 > 0)
+            text_add(csv, "%s,partly,9\n", time);
     }
 
     owned(said) struct said said = ask(folder,
@@ -200,6 +202,9 @@ static void a_queue_of_longer_steps_is_named_where_silence_is_zero(void **state)
 
     assert_non_null(strstr(said.err->chars, "d.csv: the rows of 1 queues (slow) are further apart "
                                             "all the time (5m) than the steps of all (1m)"));
+    assert_non_null(strstr(said.err->chars,
+                           "d.csv: some rows of 1 queues keep longer steps (those of partly from "
+                           "2026-11-02T00:05:00Z to 2026-11-02T11:55:00Z: 5m) than all (1m)"));
 }
 
 /* Files of two minutes, and a part of the note on them. */

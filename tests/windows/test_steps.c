@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-/* Rows of `count` requests each in steps of so many minutes. */
 /* Rows of a queue, each so many minutes after the one before. */
 struct run {
     const char *queue;
@@ -115,11 +114,134 @@ static void a_heartbeat_among_minutes_is_no_longer_step(void **state)
 
     if (!demand)
         fail_msg("%s", err.text);
-    assert_int_equal(demand_find(demand, "cron")->apart_ms, 5 * MINUTE_MS);
-    assert_int_equal(demand_find(demand, "chat")->apart_ms, 0);
+    assert_int_equal(demand_find(demand, "cron")->apart.grid_ms, 5 * MINUTE_MS);
+    assert_int_equal(demand_find(demand, "chat")->apart.grid_ms, 0);
     assert_int_equal(demand_at(demand_find(demand, "cron"), DEMAND_LOW, 0), 50);
     assert_int_equal(demand_at(demand_find(demand, "cron"), DEMAND_LOW, 1), 0);
     assert_int_equal(demand_at(demand_find(demand, "cron"), DEMAND_LOW, 5), 50);
+}
+
+/* A queue of minutes, for three weeks. */
+static struct text *begin_minutes(void)
+{
+    struct text *csv = text_new(1 << 22);
+    int64_t ms = civil_day(2026, 11, 1) * DAY_MS;
+
+    text_add(csv, "t,queue,count\n");
+    add_rows(csv, &ms, &(struct run){ "chat", 21 * 1440, 1, 7 });
+    return csv;
+}
+
+/* Silence is zero and minutes are in the file, and still this queue shows by itself that its rows
+   were five minutes long before. */
+static void a_queue_that_changes_its_step_is_spread_where_silence_is_zero(void **state)
+{
+    owned(text) struct text *csv = begin_minutes();
+    int64_t ms = civil_day(2026, 11, 1) * DAY_MS;
+    struct error err = { 0 };
+
+    (void)state;
+    add_rows(csv, &ms, &(struct run){ "slow", 14 * 288, 5, 50 });
+    add_rows(csv, &ms, &(struct run){ "slow", 7 * 1440, 1, 10 });
+
+    owned(demand) struct demand *demand = parse(csv->chars, NULL, true, &err);
+    const struct demand_series *slow = demand ? demand_find(demand, "slow") : NULL;
+
+    if (!demand)
+        fail_msg("%s", err.text);
+    assert_int_equal(slow->step_ms, MINUTE_MS);
+    assert_int_equal(slow->longest_ms, 5 * MINUTE_MS);
+    assert_int_equal(slow->changed.ms, civil_day(2026, 11, 15) * DAY_MS);
+    assert_int_equal(slow->apart.grid_ms, 0);
+    assert_int_equal(slow->count, 21 * 1440);
+    for (size_t i = 0; i < slow->count; i++)
+        assert_int_equal(demand_at(slow, DEMAND_LOW, i), 10);
+    assert_int_equal(demand_find(demand, "chat")->longest_ms, MINUTE_MS);
+}
+
+/* Too few to be believed amid the file; where it begins or ends they are the sums of hours. */
+static void few_hours_at_an_end_of_minutes_are_hours(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 4; way++) {
+        owned(text) struct text *csv = text_new(1 << 22);
+        int64_t ms = civil_day(2026, 11, 1) * DAY_MS;
+        struct error err = { 0 };
+
+        text_add(csv, "t,queue,count\n");
+        if (way % 2 == 0)
+            add_rows(csv, &ms, &(struct run){ "chat", 7, 60, 600 });
+        add_rows(csv, &ms, &(struct run){ "chat", 2 * 1440, 1, 10 });
+        if (way % 2 == 1)
+            add_rows(csv, &ms, &(struct run){ "chat", 7, 60, 600 });
+
+        owned(demand) struct demand *demand = parse(csv->chars, NULL, way >= 2, &err);
+
+        if (!demand)
+            fail_msg("%s", err.text);
+        assert_int_equal(demand->series[0].count, 2 * 1440 + 7 * 60);
+        for (size_t i = 0; i < demand->series[0].count; i++)
+            assert_int_equal(demand_at(&demand->series[0], DEMAND_LOW, i), 10);
+    }
+}
+
+/* The rows of a queue: `begin` days of five minutes, then minutes, each there with such a chance;
+   and whether the coarse part is named. */
+static const struct {
+    const char *name;
+    int begin, days;
+    double there;
+    int first; /* rows left out after the first one */
+    bool is_named;
+} mixtures[] = {
+    { "five minutes", 21, 21, 1, 0, true },
+    { "without the second row", 21, 21, 1, 1, true },
+    { "with seven of ten rows", 21, 21, 0.7, 0, true },
+    { "with one of ten rows", 21, 21, 0.1, 0, true },
+    { "then minutes", 14, 21, 0.7, 0, true },
+    { "then sparse minutes", 14, 21, 0.1, 0, true },
+    { "for two hours", 0, 1, 0.7, 0, false },
+    { "minutes", 0, 21, 0.7, 0, false },
+    { "sparse minutes", 0, 21, 0.1, 0, false },
+    { "very sparse ones", 0, 21, 0.01, 0, false },
+};
+
+static void rows_on_a_coarser_grid_are_named_where_silence_is_zero(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(mixtures); i++) {
+        owned(text) struct text *csv = begin_minutes();
+        int64_t begin = civil_day(2026, 11, 1) * DAY_MS;
+        int64_t change = begin + mixtures[i].begin * (int64_t)DAY_MS;
+        int skipped = mixtures[i].first;
+        uint32_t random = 1;
+        struct error err = { 0 };
+
+        for (int64_t ms = begin; ms < begin + mixtures[i].days * (int64_t)DAY_MS;
+             ms += (ms < change ? 5 : 1) * MINUTE_MS) {
+            int64_t at = ms;
+
+            random = random * 1664525 + 1013904223;
+            if (random >= mixtures[i].there * UINT32_MAX || (ms > begin && skipped-- > 0))
+                continue;
+            add_rows(csv, &at, &(struct run){ "slow", 1, 1, 50 });
+        }
+
+        owned(demand) struct demand *demand = parse(csv->chars, NULL, true, &err);
+        const struct demand_series *slow = demand ? demand_find(demand, "slow") : NULL;
+
+        if (!demand)
+            fail_msg("%s", err.text);
+        if ((slow->apart.grid_ms == 5 * MINUTE_MS) != mixtures[i].is_named)
+            fail_msg("%s: on a grid of %lld ms", mixtures[i].name, (long long)slow->apart.grid_ms);
+        assert_int_equal(demand_find(demand, "chat")->apart.grid_ms, 0);
+        if (!mixtures[i].is_named)
+            continue;
+        assert_int_equal(slow->apart.is_all, mixtures[i].begin == mixtures[i].days);
+        assert_true(slow->apart.from.ms < begin + HOUR_MS * 2);
+        assert_true(slow->apart.until.ms >= change - 2 * HOUR_MS &&
+                    slow->apart.until.ms <= change + 2 * HOUR_MS);
+    }
 }
 
 /* Minutes without arrivals are left out, by chance: no two neighbours need be a minute apart. */
@@ -179,6 +301,7 @@ static void sparse_rows_change_their_step_when_the_others_do(void **state)
             fail_msg("%s", err.text);
         assert_int_equal(rare->step_ms, MINUTE_MS);
         assert_int_equal(rare->longest_ms, 5 * MINUTE_MS);
+        assert_int_equal(rare->apart.grid_ms, 0);
         for (size_t i = 0; i < rare->count; i++)
             if (demand_at(rare, DEMAND_LOW, i) > 100)
                 fail_msg("step %zu holds %d", i, demand_at(rare, DEMAND_LOW, i));
@@ -221,6 +344,9 @@ int main(void)
         cmocka_unit_test(a_change_of_step_is_spread_over_the_finer_one),
         cmocka_unit_test(a_change_that_cannot_be_spread_is_refused),
         cmocka_unit_test(a_heartbeat_among_minutes_is_no_longer_step),
+        cmocka_unit_test(a_queue_that_changes_its_step_is_spread_where_silence_is_zero),
+        cmocka_unit_test(few_hours_at_an_end_of_minutes_are_hours),
+        cmocka_unit_test(rows_on_a_coarser_grid_are_named_where_silence_is_zero),
         cmocka_unit_test(sparse_rows_keep_the_step_that_divides_all),
         cmocka_unit_test(sparse_rows_change_their_step_when_the_others_do),
         cmocka_unit_test(a_row_off_the_grid_says_what_to_do),

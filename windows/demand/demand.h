@@ -36,6 +36,15 @@ enum demand_class { DEMAND_HIGH, DEMAND_LOW, DEMAND_CLASSES };
 
 enum { DEMAND_UNKNOWN = -1 };
 
+/* With missing_zero, rows of a queue that keep a coarser grid than its steps: they may count for
+   longer, or nothing arrived between them. */
+struct demand_apart {
+    int64_t grid_ms;       /* 0: there are none */
+    struct wall_time from; /* the first and the last of these rows */
+    struct wall_time until;
+    bool is_all; /* all rows of the queue are such rows */
+};
+
 struct demand_series {
     char *queue;
     struct wall_time start;
@@ -48,8 +57,7 @@ struct demand_series {
                                         and less than this if the step changed */
     struct wall_time changed;        /* when its step first changed; 0: never */
     struct token_pairs *tokens;      /* lengths of its requests; NULL: the file tells none */
-    int64_t apart_ms;                /* with missing_zero: how far its rows are apart all the time,
-                                        where that is more than a step; 0: they are not */
+    struct demand_apart apart;
 };
 
 /* How the file was understood: facts that people should know. */

@@ -188,8 +188,7 @@ static int set_span(struct making *making, size_t at, struct error *err)
     for (size_t i = 0; i < steps->eras.count; i++)
         if (steps->eras.items[i].step_ms > series->longest_ms)
             series->longest_ms = steps->eras.items[i].step_ms;
-    if (making->steps.is_shared && making->steps.apart_ms[at] > series->longest_ms)
-        series->apart_ms = making->steps.apart_ms[at];
+    series->apart = demand_steps_apart(&making->steps, at);
     if (steps->eras.count > 1)
         series->changed.ms = steps->eras.items[1].from_ms + making->steps.phases_ms[at];
     if ((end_ms - first.row.ms) / series->step_ms > STEPS_MAX)

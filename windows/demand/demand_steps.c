@@ -12,6 +12,8 @@
 /* Limit for the times of all queues together: 128 MB of bits. */
 static const int64_t calendar_max = (int64_t)1 << 30;
 
+enum { ERAS_MAX = 4 };
+
 /* The times of a queue, each once; mem_free() them. */
 static int64_t *times_of(const struct demand_queue *queue, size_t *ret_count)
 {
@@ -102,14 +104,15 @@ static int find_own(const struct demand_rows *rows, struct demand_steps *steps, 
     return 0;
 }
 
-/* The distance that nine tenths of the neighbours have; 0: there is none, or too few have it. */
-static int64_t apart(const int64_t *times, size_t count)
+/* Old data in long steps and new data in short ones: rows that are there nearly always, and that
+   change their step a few times in all.  Otherwise silence explains the distances as well. */
+static void find_change(const int64_t *times, size_t count, struct steps *own)
 {
-    size_t same = 0;
+    struct steps_problem problem = steps_find(times, count, false, own);
 
-    for (size_t i = 1; i < count; i++)
-        same += times[i] - times[i - 1] == times[1] - times[0];
-    return count > 12 && 10 * same >= 9 * (count - 1) ? times[1] - times[0] : 0;
+    if (problem.fault != STEPS_FINE || own->is_sparse || own->eras.count < 2 ||
+        own->eras.count > ERAS_MAX)
+        steps_clear(own);
 }
 
 /* Queues may have one step and different offsets; 0: no queue has two times. */
@@ -124,7 +127,10 @@ static int64_t find_phases(const struct demand_rows *rows, struct demand_steps *
         int64_t *times = times_of(&rows->queues.items[i], &count);
 
         steps->phases_ms[i] = times[0];
-        steps->apart_ms[i] = apart(times, count);
+        if (steps->is_shared)
+            steps->coarse[i] = coarse_rows_find(times, count);
+        if (steps->coarse[i].grid_ms > 0)
+            find_change(times, count, &steps->own[i]);
         steps_count(times, count, &tallies);
         mem_free(times);
     }
@@ -228,6 +234,8 @@ static int not_whole_seconds(const struct demand_rows *rows, struct demand_steps
     struct queue_row first = { 0 };
 
     memset(steps->phases_ms, 0, steps->count * sizeof *steps->phases_ms);
+    for (size_t i = 0; i < steps->count; i++)
+        steps_clear(&steps->own[i]);
     if (find_own(rows, steps, err) < 0)
         return -1;
     (void)queue_next(&cursor, &first);
@@ -257,6 +265,46 @@ static int find_shared(const struct demand_rows *rows, struct demand_steps *step
     return problem.fault == STEPS_FINE ? 0 : shared_error(rows, steps, &problem, err);
 }
 
+/* The steps of all are the finest; a queue that goes its own way has the same grid. */
+static int find_for_silence(const struct demand_rows *rows, struct demand_steps *steps,
+                            struct error *err)
+{
+    if (find_shared(rows, steps, err) < 0)
+        return -1;
+    for (size_t i = 0; i < steps->count; i++) {
+        steps->follows[i] = steps->own[i].eras.count == 0 ||
+                            steps->own[i].step_ms != steps->shared.step_ms;
+        steps->phases_ms[i] = steps->follows[i] ? steps->phases_ms[i] : 0;
+    }
+    return 0;
+}
+
+/* How long a row at that time counts if it has the shared steps. */
+static int64_t shared_step(const struct demand_steps *steps, size_t queue, int64_t ms)
+{
+    size_t era = 0;
+
+    return steps_cover(&steps->shared, &era, ms - steps->phases_ms[queue], 0);
+}
+
+struct demand_apart demand_steps_apart(const struct demand_steps *steps, size_t queue)
+{
+    const struct coarse_rows *coarse = &steps->coarse[queue];
+    int64_t middle_ms = coarse->from_ms + (coarse->until_ms - coarse->from_ms) / 2;
+
+    if (!steps->is_shared || !steps->follows[queue])
+        return (struct demand_apart){ 0 };
+    if (coarse->divisor_ms > shared_step(steps, queue, coarse->last_ms))
+        return (struct demand_apart){
+            coarse->divisor_ms, { coarse->first_ms }, { coarse->last_ms }, true
+        };
+    if (coarse->grid_ms > shared_step(steps, queue, middle_ms))
+        return (struct demand_apart){
+            coarse->grid_ms, { coarse->from_ms }, { coarse->until_ms }, false
+        };
+    return (struct demand_apart){ 0 };
+}
+
 /* Sparse rows do not show when their step changed; the rows of all queues do, if any. */
 static void follow_shared(const struct demand_rows *rows, struct demand_steps *steps)
 {
@@ -277,8 +325,10 @@ static void steps_init(struct demand_steps *steps, size_t count, bool is_shared)
     *steps = (struct demand_steps){ .count = count, .is_shared = is_shared };
     steps->own = mem_new_array(steps->count, sizeof *steps->own);
     steps->phases_ms = mem_new_array(steps->count, sizeof *steps->phases_ms);
-    steps->apart_ms = mem_new_array(steps->count, sizeof *steps->apart_ms);
+    steps->coarse = mem_new_array(steps->count, sizeof *steps->coarse);
     steps->follows = mem_new_array(steps->count, sizeof *steps->follows);
+    for (size_t i = 0; i < count; i++)
+        steps->follows[i] = is_shared;
 }
 
 void demand_steps_of_log(size_t queues, int64_t step_ms, struct demand_steps *steps)
@@ -293,7 +343,7 @@ int demand_steps_find(const struct demand_rows *rows, bool missing_zero, struct 
 {
     steps_init(steps, rows->queues.count, missing_zero);
     if (missing_zero)
-        return find_shared(rows, steps, err);
+        return find_for_silence(rows, steps, err);
     if (find_own(rows, steps, err) < 0)
         return -1;
     follow_shared(rows, steps);
@@ -308,6 +358,6 @@ void demand_steps_clear(struct demand_steps *steps)
     mem_free(steps->own);
     mem_free(steps->phases_ms);
     mem_free(steps->follows);
-    mem_free(steps->apart_ms);
+    mem_free(steps->coarse);
     *steps = (struct demand_steps){ 0 };
 }

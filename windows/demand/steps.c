@@ -12,7 +12,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { RUN_MIN = 8 };
+enum {
+    RUN_MIN = 8,
+    EDGE_RUN_MIN = 3, /* where a file begins or ends, */
+    EDGE_BITS_MIN =
+        8, /* and so rare: if each distance were k steps long by chance, 1 in k would be */
+};
 
 /* A run of equal distances is accepted if fewer than so many such runs are due to chance. */
 static const double chance_max = 0.01;
@@ -22,7 +27,8 @@ struct view {
     const int64_t *times;
     size_t count; /* of distances */
     struct steps_tallies tallies;
-    int64_t base; /* what most rows keep */
+    int64_t base;   /* what most rows keep */
+    bool is_sparse; /* silence explains any distance */
 };
 
 static int compare_tallies(const void *left, const void *right)
@@ -151,6 +157,19 @@ static bool is_believed(const struct view *view, int64_t distance_ms, size_t run
     return run >= RUN_MIN && (double)run * log(share) + log((double)view->count) < log(chance_max);
 }
 
+/* Old data in longer steps begins a file, and sums of the last hours end one; outages are
+   elsewhere. There shorter runs are believed: the more steps a distance has, the fewer of them.  Of
+   sparse rows, too, several follow each other five minutes apart. */
+static bool is_edge(const struct view *view, int64_t distance_ms, size_t first, size_t end)
+{
+    size_t run = end - first;
+    double steps = (double)distance_ms / (double)view->base;
+
+    return (first == 0 || end == view->count) && run >= EDGE_RUN_MIN &&
+           distance_ms % view->base == 0 && (double)run * log2(steps) >= EDGE_BITS_MIN &&
+           2 * count_of(&view->tallies, view->base) > view->count;
+}
+
 static void add_era(struct steps *steps, int64_t from_ms, int64_t step_ms)
 {
     if (steps->eras.count > 0 && steps->eras.items[steps->eras.count - 1].step_ms == step_ms)
@@ -171,7 +190,8 @@ static void find_eras(const struct view *view, struct steps *steps)
             end++;
         if (is_step(here, view->base))
             step = view->base;
-        else if (is_believed(view, here, end - i))
+        else if (is_believed(view, here, end - i) ||
+                 (!view->is_sparse && is_edge(view, here, i, end)))
             step = here;
         else if (step == 0 || here < step || !is_multiple(here, step))
             step = view->base;
@@ -228,7 +248,7 @@ static struct steps_problem check_times(const struct view *view, const struct st
 struct steps_problem steps_find(const int64_t *times, size_t count, bool is_sparse,
                                 struct steps *ret)
 {
-    struct view view = { .times = times, .count = count - 1 };
+    struct view view = { .times = times, .count = count - 1, .is_sparse = is_sparse };
     struct steps_problem problem;
     int64_t divisor;
 

@@ -6,7 +6,8 @@
  * era, and a row counts for the step of its era.
  *
  * Most rows say what the step is.  Another step is believed if more consecutive rows keep it than
- * chance explains: of sparse minutes, too, several follow each other five minutes apart.
+ * chance explains: of sparse minutes, too, several follow each other five minutes apart.  Where
+ * dense rows begin or end, fewer rows are believed.
  */
 #pragma once
 

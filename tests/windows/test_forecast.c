@@ -30,6 +30,11 @@ static void a_trend_is_not_moved_by_wild_points(void **state)
     }
     assert_true(fabs(trend_slope(x, y, 9) - 0.25) < 1e-12);
     assert_true(trend_slope(x, y, 1) <= 0 && trend_slope(x, y, 0) >= 0);
+    assert_true(fabs(trend_sure_slope(x, y, 8) - 0.25) < 1e-12);
+    assert_true(trend_sure_slope(x, y, 0) <= 0 && trend_sure_slope(x, y, 0) >= 0);
+    for (int i = 0; i < 9; i++)
+        y[i] = i < 6 ? 1 : 3; /* a shift is no trend */
+    assert_true(trend_sure_slope(x, y, 9) <= 0 && trend_sure_slope(x, y, 9) >= 0);
     assert_true(fabs(trend_median(values, weights, 4) - 3) < 1e-12);
 }
 
@@ -193,6 +198,28 @@ static double covered_by(const struct plant *plant, int shift_day, int first, in
 static double covered_since(const struct plant *plant, int shift_day, int first)
 {
     return covered_by(plant, shift_day, first, 0);
+}
+
+/* By a third a week: weeks agree on it, so it counts for more than 15 % a week. */
+static void steep_growth_is_believed_when_most_weeks_show_it(void **state)
+{
+    struct plant plant = { 49, 1.33, 0.05, -1, 1 };
+    owned(window_set) struct window_set *set = usual_windows();
+    owned(demand) struct demand *demand = demand_of(&plant);
+    struct forecast_setup setup = setup_of(demand, set, 0);
+    owned(forecast) struct forecast *forecast = NULL;
+    const struct forecast_cell *cell;
+    double late = 0;
+
+    (void)state;
+    setup.horizon_days = 1;
+    forecast = forecast_new(&setup);
+    cell = cell_of(forecast, set, "weekday-peak");
+    assert_true(cell->growth > 1.28 && cell->growth < 1.38);
+    for (size_t i = cell->past.count - 10; i < cell->past.count; i++)
+        late += log(cell->past.items[i].need / cell->past.items[i].points[FORECAST_PROFILE]) / 10;
+    if (!(late < 0.02))
+        fail_msg("predictions were %.3f too low", late);
 }
 
 static void slow_growth_is_covered_from_the_second_month_on(void **state)
@@ -564,6 +591,7 @@ int main(void)
         cmocka_unit_test(a_trend_is_not_moved_by_wild_points),
         cmocka_unit_test(a_week_that_repeats_is_foretold_exactly),
         cmocka_unit_test(growth_is_seen_and_the_bound_is_ahead_of_it),
+        cmocka_unit_test(steep_growth_is_believed_when_most_weeks_show_it),
         cmocka_unit_test(slow_growth_is_covered_from_the_second_month_on),
         cmocka_unit_test(a_doubled_level_is_covered_after_three_days),
         cmocka_unit_test(who_looks_before_each_window_sees_a_shift_sooner),

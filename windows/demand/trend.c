@@ -34,21 +34,54 @@ double trend_median(double *values, double *weights, size_t count)
     return 0;
 }
 
-double trend_slope(const double *x, const double *y, size_t count)
-{
-    double *slopes = mem_new_array(count * count + 1, sizeof *slopes);
-    double *weights = mem_new_array(count * count + 1, sizeof *weights);
-    size_t found = 0;
-    double slope;
+struct slopes {
+    double *values;
+    double *weights;
+    size_t count;
+};
 
+/* The slopes between all pairs, and their median: they are in order then. */
+static double sort_slopes(struct slopes *slopes, const double *x, const double *y, size_t count)
+{
+    slopes->values = mem_new_array(count * count + 1, sizeof *slopes->values);
+    slopes->weights = mem_new_array(count * count + 1, sizeof *slopes->weights);
     for (size_t i = 0; i < count; i++)
         for (size_t at = 0; at < i; at++)
             if (x[i] < x[at] || x[i] > x[at]) {
-                slopes[found] = (y[i] - y[at]) / (x[i] - x[at]);
-                weights[found++] = 1;
+                slopes->values[slopes->count] = (y[i] - y[at]) / (x[i] - x[at]);
+                slopes->weights[slopes->count++] = 1;
             }
-    slope = trend_median(slopes, weights, found);
-    mem_free(slopes);
-    mem_free(weights);
+    return trend_median(slopes->values, slopes->weights, slopes->count);
+}
+
+static void slopes_clear(struct slopes *slopes)
+{
+    mem_free(slopes->values);
+    mem_free(slopes->weights);
+}
+
+double trend_slope(const double *x, const double *y, size_t count)
+{
+    struct slopes slopes = { 0 };
+    double slope = sort_slopes(&slopes, x, y, count);
+
+    slopes_clear(&slopes);
     return slope;
+}
+
+double trend_sure_slope(const double *x, const double *y, size_t count)
+{
+    struct slopes slopes = { 0 };
+    double sure = 0;
+
+    (void)sort_slopes(&slopes, x, y, count);
+    if (slopes.count > 0) {
+        size_t quarter = slopes.count / 4;
+        double low = slopes.values[quarter];
+        double high = slopes.values[slopes.count - 1 - quarter];
+
+        sure = low > 0 ? low : high < 0 ? high : 0;
+    }
+    slopes_clear(&slopes);
+    return sure;
 }

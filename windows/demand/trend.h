@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Two estimates that a few wild values cannot move.
+ * Estimates that a few wild values cannot move.
  */
 #pragma once
 
@@ -9,6 +9,9 @@
 
 /* The median of the slopes between all pairs of points with different x; 0 for none. */
 double trend_slope(const double *x, const double *y, size_t count);
+
+/* The slope that three quarters of them reach or exceed; 0: fewer have one sign. */
+double trend_sure_slope(const double *x, const double *y, size_t count);
 
 /* The least value such that it and all below it have half of the weight.  Reorders both. */
 double trend_median(double *values, double *weights, size_t count);

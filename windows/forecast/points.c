@@ -19,11 +19,13 @@ enum {
     WEEK_DAYS = 7,
     HISTORY_WEEKS = 16, /* longer ago says nothing */
     TREND_WEEKS = 4,    /* of history, for a trend */
+    SURE_WEEKS = 5,     /* for a steep one: the first and the last may lack days */
     MEDIAN_DAYS = 3,    /* of a weekday, to have a median of its own */
 };
 
 static const double growth_max = 0.13976194237515868; /* ln 1.15, a week */
-static const double believed = 0.5;                   /* of the growth that was seen */
+static const double believed = 0.5;                   /* of the growth that was seen, */
+static const double believed_sure = 0.9;              /* if it is sure */
 static const double damping = 0.8;                    /* of growth that has not been seen */
 static const double half_life = 4;                    /* weeks, of what is known */
 static const double weekday_prior = 3;                /* days of a weekday: the weight of the mean
@@ -54,12 +56,13 @@ static int64_t weeks_ago(const struct forecast_occurrence *item, const struct po
     return points_age(item, origin) / WEEK_DAYS;
 }
 
-/* The growth, from each week's mean. */
+/* The growth, from each week's mean.  Above `growth_max` it is sure: most weeks show it. */
 double points_growth(const struct forecast_cell *cell, const struct points_origin *origin)
 {
     double sums[HISTORY_WEEKS] = { 0 };
     double counts[HISTORY_WEEKS] = { 0 };
     double x[HISTORY_WEEKS];
+    double most = growth_max;
     size_t weeks = 0;
 
     for (size_t i = 0; i < cell->past.count; i++) {
@@ -77,7 +80,9 @@ double points_growth(const struct forecast_cell *cell, const struct points_origi
         }
     if (weeks < TREND_WEEKS)
         return 0;
-    return fmin(fmax(trend_slope(x, sums, weeks), -growth_max), growth_max);
+    if (weeks >= SURE_WEEKS)
+        most = fmax(most, fabs(trend_sure_slope(x, sums, weeks)));
+    return fmin(fmax(trend_slope(x, sums, weeks), -most), most);
 }
 
 double points_last_week(const struct forecast_cell *cell, int weekday,
@@ -214,7 +219,8 @@ static double profile_mean(struct profile *profile, int weekday, unsigned withou
 double points_profile(const struct forecast_cell *cell, int weekday, int64_t day,
                       const struct points_origin *origin, unsigned without)
 {
-    double growth = points_growth(cell, origin) * believed / WEEK_DAYS;
+    double seen = points_growth(cell, origin);
+    double growth = seen * (fabs(seen) > growth_max ? believed_sure : believed) / WEEK_DAYS;
     struct profile profile = { mem_new_array(cell->past.count + 1, sizeof(double)),
                                mem_new_array(cell->past.count + 1, sizeof(double)),
                                mem_new_array(cell->past.count + 1, sizeof(int)), 0 };

@@ -83,6 +83,37 @@ static void note_unknown(const struct demand *demand, const struct demand_option
              unknown, steps, queues, demand->count, worst->queue, most, worst->count);
 }
 
+static int64_t end_of(const struct demand_series *series)
+{
+    return series->start.ms + series->step_ms * (int64_t)series->count;
+}
+
+/* A queue whose rows end before those of the others; no step tells that they are missing. */
+static void note_ends(const struct demand *demand, json_t *notes)
+{
+    const struct demand_series *first = NULL;
+    char end[WALL_TEXT_SIZE];
+    char until[WALL_TEXT_SIZE];
+    size_t count = 0;
+
+    for (size_t i = 0; i < demand->count; i++) {
+        const struct demand_series *series = &demand->series[i];
+
+        if (demand->end.ms - end_of(series) <= HOUR_MS)
+            continue;
+        count++;
+        if (!first || end_of(series) < end_of(first))
+            first = series;
+    }
+    if (first)
+        add_note(notes,
+                 "%zu of %zu queues end earlier than the others (first %s, at %s; the demand ends "
+                 "at %s): the time from there on is unknown",
+                 count, demand->count, first->queue,
+                 wall_format((struct wall_time){ end_of(first) }, end),
+                 wall_format(demand->end, until));
+}
+
 /* The first queue whose rows count for longer than its steps; *ret_more: how many others do. */
 static const struct demand_series *first_mixed(const struct demand *demand, bool is_change,
                                                size_t *ret_more)
@@ -273,6 +304,7 @@ json_t *demand_input_notes(const struct demand *demand, const struct demand_opti
     note_steps(demand, notes);
     note_apart(demand, notes);
     note_unknown(demand, options, notes);
+    note_ends(demand, notes);
     return notes;
 }
 

@@ -88,6 +88,36 @@ static void json_counts_the_unknown_steps(void **state)
     }
 }
 
+static void a_queue_that_ends_before_the_others_is_named(void **state)
+{
+    static const char ended[] = "3 of 4 queues end earlier than the others (first chat-2, at "
+                                "2026-11-14T13:50:00Z; the demand ends at 2026-11-15T23:50:00Z)";
+    owned(text) struct text *csv = write_weeks(10, 1, "Z");
+    owned(text) struct text *more = text_new(4 << 20);
+
+    (void)state;
+    text_add(more, "%s", csv->chars);
+    for (int queue = 1; queue <= 3; queue++) { /* chat-3 lacks the last hour and ten minutes */
+        const char *line = strchr(csv->chars, '\n') + 1;
+        size_t lines = queue == 3 ? 28 * 24 * 5 - 6 : 27 * 24 * 5 - 10 * 5 * (size_t)(queue - 1);
+
+        for (; lines > 0; lines--, line = strchr(line, '\n') + 1)
+            text_add(more, "%.21schat-%d,300\n", line, queue);
+    }
+    for (int i = 0; i < 2; i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(said) struct said said = ask(
+            folder,
+            i == 0 ? "replay --demand @/d.csv --queue chat --servers 40 --service 20s"
+                   : "replay --demand @/d.csv --queue chat --servers 40 --service 20s "
+                     "--missing zero",
+            more);
+
+        if ((strstr(said.err->chars, ended) != NULL) != (i == 0))
+            fail_msg("%s", said.err->chars);
+    }
+}
+
 static void with_the_remedy_nothing_is_unknown(void **state)
 {
     owned(text) struct text *csv = write_weeks(10, 2, "Z");
@@ -318,6 +348,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_command_names_unknown_steps_and_the_remedy),
         cmocka_unit_test(json_counts_the_unknown_steps),
+        cmocka_unit_test(a_queue_that_ends_before_the_others_is_named),
         cmocka_unit_test(with_the_remedy_nothing_is_unknown),
         cmocka_unit_test(a_gap_is_named_where_silence_is_zero),
         cmocka_unit_test(each_command_reads_times_in_its_zone),

@@ -14,7 +14,8 @@
 struct finding {
     struct condition is; /* owns its texts */
     char *text;
-    char *key; /* by which it is found again */
+    char *key;     /* by which it is found again */
+    bool is_quiet; /* it may pass before anyone is to see it */
 };
 
 struct findings {
@@ -114,18 +115,20 @@ static enum severity severity_of(const struct finding *finding)
 }
 
 /* By the severity that is told, then by the place of its kind in the table; those of one kind stay
-   in the order of the look.  All faces take the first for the worst. */
+   in the order of the look, and quiet ones come last.  All faces take the first for the worst. */
+enum { QUIET = -1 }; /* below each severity */
+
 static void sort(struct findings *findings)
 {
     struct findings sorted = { 0 };
 
-    for (int severity = SEVERITY_CRITICAL; severity >= SEVERITY_NOTE; severity--)
+    for (int severity = SEVERITY_CRITICAL; severity >= QUIET; severity--)
         for (int kind = 0; kind < CONDITION_KINDS; kind++)
             for (size_t i = 0; i < findings->list.count; i++) {
                 const struct finding *finding = &findings->list.items[i];
 
                 if (finding->is.kind == (enum condition_kind)kind &&
-                    severity_of(finding) == (enum severity)severity)
+                    (finding->is_quiet ? QUIET : (int)severity_of(finding)) == severity)
                     *array_add(&sorted.list) = *finding;
             }
     require(sorted.list.count == findings->list.count);
@@ -145,7 +148,7 @@ static void copy(const struct findings *from, const struct findings *former, str
         const struct finding *finding = &from->list.items[i];
         struct finding *own;
 
-        if (finding->is.is_early && !find(former, finding->key))
+        if (finding->is_quiet || (finding->is.is_early && !find(former, finding->key)))
             continue;
         own = array_add(&to->list);
         *own = *finding;
@@ -167,7 +170,7 @@ static void tell(const struct findings *mine, const struct findings *others, boo
     for (size_t i = 0; i < mine->list.count; i++) {
         const struct finding *finding = &mine->list.items[i];
 
-        if (!finding->is.is_early && !find(others, finding->key) &&
+        if (!finding->is.is_early && !finding->is_quiet && !find(others, finding->key) &&
             find(mine, finding->key) == finding)
             told(context, &finding->is, finding->text, holds);
     }
@@ -183,6 +186,7 @@ void health_end(struct health *health, struct wall_time now, health_told_fn told
         if (finding->is.since.ms == 0)
             finding->is.since = before ? before->is.since : now;
         finding->is.is_early |= now.ms - finding->is.since.ms < finding->is.early_ms;
+        finding->is_quiet = now.ms - finding->is.since.ms < finding->is.quiet_ms;
     }
     sort(&health->held);
     if (told) {
@@ -225,12 +229,14 @@ static json_t *describe(const struct finding *finding)
 
 json_t *health_describe(const struct health *health)
 {
-    const struct finding *worst = health->held.list.count > 0 ? health->held.list.items : NULL;
+    const struct finding *worst = NULL;
     json_t *rows = json_array();
 
     require(!health->said);
-    for (size_t i = 0; i < health->held.list.count; i++)
+    for (size_t i = 0; i < health->held.list.count && !health->held.list.items[i].is_quiet; i++) {
+        worst = worst ?: &health->held.list.items[i];
         json_array_append_new(rows, describe(&health->held.list.items[i]));
+    }
     return json_make("{ss ss so}", "severity", worst ? severity_name(severity_of(worst)) : "ok",
                      "word", worst ? condition_row(worst->is.kind)->word : "", "conditions", rows);
 }

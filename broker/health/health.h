@@ -24,6 +24,7 @@ struct condition {
     const char *advice;  /* NULL: that of its kind */
     bool is_early;       /* perhaps only an answer is awaited: it is a warning, and not told yet */
     int64_t early_ms;    /* it is early for so long from the look that found it first on */
+    int64_t quiet_ms;    /* for so long from that look on it is seen by no one */
 };
 
 struct health;

@@ -5,12 +5,15 @@
  * heard, moves that come late.  Reads facts, changes nothing.
  */
 #include "base/text.h"
+#include "broker/service/margin.h"
 #include "broker/service/service_parts.h"
 
 #include <inttypes.h>
 
 /* A watch that breaks for a moment is no trouble yet. */
 enum { UNHEARD_MS = 30 * SECOND_MS };
+
+enum { STOCK_MS = MINUTE_MS };
 
 int pool_gets_machines(const struct service *service, const struct config_pool *pool,
                        struct error *err)
@@ -27,11 +30,11 @@ int pool_gets_machines(const struct service *service, const struct config_pool *
         if (transfer->step != STEP_ACQUIRE || transfer_goal(transfer) != pool)
             continue;
         if (acquire_is_out_of_stock(runner, transfer))
-            return error_set(err, ERROR_NO_CAPACITY, "pool %s gets no machine: %.160s", pool->name,
+            return error_set(err, ERROR_NO_CAPACITY, "pool %s gets no machine: %.400s", pool->name,
                              transfer->waiting);
         if (lane->failures > 0)
             return error_set(err, ERROR_NO_CAPACITY,
-                             "pool %s: the last %" PRId64 " attempts at a machine failed: %.120s",
+                             "pool %s: the last %" PRId64 " attempts at a machine failed: %.150s",
                              pool->name, lane->failures, lane->why);
     }
     return 0;
@@ -135,18 +138,18 @@ static char *cause_of(const struct service *service, struct survey *survey,
                        oldest->waiting[0] ? oldest->waiting : "the first look after a start");
 }
 
-/* Another pool of the cluster that gets machines, and whose research has nodes to give; NULL: there
+/* Another pool of its cluster that gets machines, and whose research has nodes to give; NULL: there
    is none. */
-static const struct config_pool *
-other_way(const struct service *service, const struct survey *survey, const struct reclaim *reclaim)
+static const struct config_pool *other_way(const struct service *service,
+                                           const struct survey *survey,
+                                           const struct config_pool *stuck)
 {
     struct error ignored;
 
     for (size_t i = 0; i < service->config->pool_count; i++) {
         const struct config_pool *pool = &service->config->pools[i];
 
-        if (pool->cluster == reclaim->pool->cluster &&
-            pool->reservation != reclaim->pool->reservation &&
+        if (pool->cluster == stuck->cluster && pool->reservation != stuck->reservation &&
             plan_can_have(&survey->input, &survey->pools[i], "") > 0 &&
             pool_gets_machines(service, pool, &ignored) == 0)
             return pool;
@@ -154,28 +157,29 @@ other_way(const struct service *service, const struct survey *survey, const stru
     return NULL;
 }
 
-/* What a person can do about a reclaim that gets no machines, as commands. */
-static char *advise(const struct service *service, struct survey *survey,
-                    const struct reclaim *reclaim, int64_t missing)
+/* What a person can do about a pool that gets no machines.  option: of the reclaim from another
+   reservation, or "". */
+static char *advise_stock(const struct service *service, struct survey *survey,
+                          const struct config_pool *pool, int64_t missing, const char *option)
 {
-    const struct config_pool *other;
+    const struct config_pool *other = NULL;
 
-    weigh(service, survey);
-    other = other_way(service, survey, reclaim);
+    if (pool->cluster->role == ROLE_PRODUCTION) {
+        weigh(service, survey);
+        other = other_way(service, survey, pool);
+    }
     if (other) {
         int64_t most = plan_can_have(&survey->input, &survey->pools[other - service->config->pools],
                                      "");
 
-        return text_format("`sluice reclaim --to %s --nodes %" PRId64 " --new --reason TEXT` takes "
-                           "nodes of reservation %s instead; `sluice reclaim end %s --reason TEXT` "
-                           "ends this one",
-                           other->cluster->name, missing < most ? missing : most,
-                           other->reservation->name, reclaim->order);
+        return text_format("`sluice reclaim --to %s --nodes %" PRId64 "%s --reason TEXT` takes "
+                           "nodes of reservation %s instead",
+                           other->cluster->name, missing < most ? missing : most, option,
+                           other->reservation->name);
     }
     return text_format("wait, or ask the cloud for machines in %s (no other reservation of %s has "
-                       "nodes to give); `sluice reclaim end %s --reason TEXT` ends it",
-                       reclaim->pool->reservation->zone, reclaim->pool->cluster->name,
-                       reclaim->order);
+                       "nodes to give)",
+                       pool->reservation->zone, pool->cluster->name);
 }
 
 /* Whether the cluster that a reclaim names can give at all, by the configuration in force. */
@@ -211,8 +215,13 @@ static void look_at_reclaim(const struct service *service, struct survey *survey
                                reclaim->order, condition.cluster, missing, missing == 1 ? "" : "s",
                                reclaim->from, service->config->path));
     } else if (pool_gets_machines(service, reclaim->pool, &err) < 0) {
+        owned(chars) char *options = advise_stock(service, survey, reclaim->pool, missing,
+                                                  " --new");
+
         condition.since = attempts_lane(service->runner->attempts, reclaim->pool)->failed;
-        condition.advice = advice = advise(service, survey, reclaim, missing);
+        condition.advice = advice = text_format("%s; `sluice reclaim end %s --reason TEXT` ends "
+                                                "this one",
+                                                options, reclaim->order);
         health_add(health, &condition,
                    text_format("reclaim %s for %s still lacks %" PRId64
                                " node%s and does not get on: %s",
@@ -305,78 +314,156 @@ static void look_at_lists(const struct service *service, const struct config_poo
                                                               : "its cloud does not answer"));
 }
 
-bool service_margin(const struct service *service, const struct config_cluster *cluster,
-                    struct wall_time *ret_due, int64_t *ret_margin_ms)
+/* Whether its pool brings it no machine, now or by the attempt before this one.  A freed slot may
+   take a moment to be seen, so that a move that goes as planned is not told. */
+static bool gets_none(const struct service *service, const struct transfer *transfer)
+{
+    const struct runner *runner = service->runner;
+    bool is_again = transfer->is_discarding || transfer->attempt > 1;
+
+    if (transfer->step != STEP_ACQUIRE)
+        return false;
+    if (is_again && attempts_lane(runner->attempts, transfer_goal(transfer))->failures > 0)
+        return true;
+    return acquire_is_out_of_stock(runner, transfer) &&
+           loop_now(service->world->loop) - transfer->step_began_ms >= STOCK_MS;
+}
+
+/* What it waits for, and why: the reason of the attempt before, while its machine goes. */
+static char *waits_for(const struct service *service, const struct transfer *transfer)
+{
+    const struct lane *lane = attempts_lane(service->runner->attempts, transfer_goal(transfer));
+    bool is_told = acquire_is_out_of_stock(service->runner, transfer) || lane->failures == 0;
+
+    return text_format("%s%s%s%s", transfer->waiting[0] ? transfer->waiting : "the first look",
+                       is_told ? "" : " (the last attempt failed: ", is_told ? "" : lane->why,
+                       is_told ? "" : ")");
+}
+
+/* Scheduled moves to the pool that wait for a machine in vain; *ret_first: one of them. */
+static int64_t count_failing(const struct service *service, const struct config_pool *pool,
+                             const struct transfer **ret_first)
 {
     const struct transfer *transfer;
-    bool is_any = false;
+    int64_t nodes = 0;
+
+    for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));)
+        if (!transfer->is_emergency && transfer_goal(transfer) == pool &&
+            gets_none(service, transfer) && nodes++ == 0)
+            *ret_first = transfer;
+    return nodes;
+}
+
+static void look_at_failing(const struct service *service, struct survey *survey,
+                            const struct config_pool *pool, struct health *health)
+{
+    struct condition condition = { .kind = CONDITION_POOL_FAILING,
+                                   .what = pool->name,
+                                   .cluster = pool->cluster->name };
+    const struct transfer *first = NULL;
+    int64_t nodes = count_failing(service, pool, &first);
+    owned(chars) char *advice = NULL;
+    owned(chars) char *waiting = NULL;
+
+    if (!first)
+        return;
+    waiting = waits_for(service, first);
+    condition.advice = advice = advise_stock(service, survey, pool, nodes, "");
+    health_add(health, &condition,
+               text_format("pool %s gets no machine for %" PRId64 " node%s: %s", pool->name, nodes,
+                           nodes == 1 ? "" : "s", waiting));
+}
+
+/* When it ends is not known of a transfer that is past all lead times that are known, or that gets
+   no machine: what was expected of it is that it ends this moment. */
+static struct margin margin_of(const struct service *service, const struct transfer *transfer)
+{
+    struct wall_time now = loop_wall(service->world->loop);
+    struct wall_time expected = runner_expected(service->runner, transfer, 95);
+    bool is_past = transfer->cordoned.ms > 0 && expected.ms <= now.ms;
+
+    return (struct margin){ .tightest = transfer,
+                            .due = transfer->due,
+                            .is_known = transfer->due.ms <= now.ms ||
+                                        (!is_past && !gets_none(service, transfer)),
+                            .ms = transfer->due.ms - expected.ms };
+}
+
+static bool is_tighter(const struct margin *margin, const struct margin *other)
+{
+    bool is_late = margin->is_known && margin->ms < 0;
+    bool is_other_late = other->is_known && other->ms < 0;
+
+    if (is_late != is_other_late)
+        return is_late;
+    if (margin->is_known != other->is_known)
+        return !margin->is_known;
+    return margin->ms < other->ms;
+}
+
+struct margin service_margin(const struct service *service, const struct config_cluster *cluster)
+{
+    struct margin found = { 0 };
+    const struct transfer *transfer;
 
     for (size_t i = 0; (transfer = runner_next_live(service->runner, &i));) {
-        int64_t margin_ms;
+        struct margin margin;
 
         if (transfer->due.ms == 0 || transfer->is_undoing ||
             (cluster && transfer_goal(transfer)->cluster != cluster))
             continue;
-        margin_ms = transfer->due.ms - runner_expected(service->runner, transfer, 95).ms;
-        if (is_any && margin_ms >= *ret_margin_ms)
-            continue;
-        is_any = true;
-        *ret_due = transfer->due;
-        *ret_margin_ms = margin_ms;
+        margin = margin_of(service, transfer);
+        if (!found.tightest || is_tighter(&margin, &found))
+            found = margin;
     }
-    return is_any;
+    return found;
 }
 
-static void look_at_margin(const struct service *service, const struct config_cluster *cluster,
-                           struct health *health)
+static char *tell_margin(const struct config_cluster *cluster, const struct margin *margin,
+                         struct wall_time now)
 {
-    const struct condition condition = { .kind = CONDITION_MOVE_LATE,
-                                         .what = cluster->name,
-                                         .cluster = cluster->name };
-    struct wall_time due = { 0 };
-    int64_t margin_ms = 0;
-    char text[DURATION_TEXT_SIZE];
-    char by[WALL_TEXT_SIZE];
+    int64_t late_ms = -margin->ms / SECOND_MS * SECOND_MS;
+    char due[WALL_TEXT_SIZE], text[DURATION_TEXT_SIZE];
 
-    if (service_margin(service, cluster, &due, &margin_ms) && margin_ms <= -SECOND_MS)
-        health_add(health, &condition,
-                   text_format("nodes of %s that are due at %s come about %s late (p95)",
-                               cluster->name, wall_format(due, by),
-                               duration_format(-margin_ms, text)));
+    wall_format(margin->due, due);
+    if (!margin->is_known)
+        return text_format("nodes of %s that are due at %s take longer than their lead time "
+                           "(p95), and may come late",
+                           cluster->name, due);
+    duration_format(late_ms, text);
+    return margin->due.ms <= now.ms
+               ? text_format("nodes of %s that were due at %s are late by %s", cluster->name, due,
+                             text)
+               : text_format("nodes of %s that are due at %s come about %s late (p95)",
+                             cluster->name, due, text);
 }
 
-static void look_at_freezes(const struct service *service, struct health *health)
+static void look_at_margin(const struct service *service, struct survey *survey,
+                           const struct config_cluster *cluster, struct health *health)
 {
-    for (size_t i = 0; i < service->guard.freezes.count; i++) {
-        const struct freeze *freeze = &service->guard.freezes.items[i];
-        const struct condition condition = { .kind = CONDITION_FROZEN, .what = freeze->cluster };
-        char until[WALL_TEXT_SIZE];
+    struct condition condition = { .kind = CONDITION_MOVE_LATE,
+                                   .what = cluster->name,
+                                   .cluster = cluster->name };
+    struct margin margin = service_margin(service, cluster);
+    const struct transfer *tightest = margin.tightest;
+    bool is_late = margin.is_known && margin.ms <= -SECOND_MS;
+    bool is_failing = tightest && gets_none(service, tightest);
+    const struct transfer *first = NULL;
+    owned(chars) char *text = NULL;
+    owned(chars) char *advice = NULL;
+    owned(chars) char *waiting = NULL;
 
-        if (freeze->node[0] == '\0' && freeze->until.ms > loop_wall(service->world->loop).ms)
-            health_add(health, &condition,
-                       text_format("%s: frozen until %s by %s: %s",
-                                   freeze->cluster[0] ? freeze->cluster : "all clusters",
-                                   wall_format(freeze->until, until), freeze->by, freeze->reason));
-    }
-}
-
-/* Learned lead times that recent transfers exceed: what was promised by them may not hold. */
-static void look_at_lead_times(const struct service *service, struct health *health)
-{
-    for (size_t i = 0; i < service->config->pool_count; i++) {
-        const struct config_pool *pool = &service->config->pools[i];
-        const struct condition condition = { .kind = CONDITION_LEAD_TIME_DRIFTS,
-                                             .what = pool->reservation->name };
-        struct lead_drift drift;
-        char usual[DURATION_TEXT_SIZE];
-
-        if (lead_series_drifts(&lead_book_of(service->runner->leads, pool)->whole, &drift))
-            health_add(health, &condition,
-                       text_format("of the last %zu nodes to %s in %s, %zu took longer than the %s "
-                                   "that plans count on (p95)",
-                                   drift.looked, pool->cluster->role_name, pool->reservation->name,
-                                   drift.late, duration_format(drift.usual_ms, usual)));
-    }
+    if (!tightest || (margin.is_known ? !is_late : is_failing))
+        return; /* a pool that fails is told by itself, until it makes the move late */
+    text = tell_margin(cluster, &margin, loop_wall(service->world->loop));
+    waiting = waits_for(service, tightest);
+    advice = is_failing ? advise_stock(service, survey, transfer_goal(tightest),
+                                       count_failing(service, transfer_goal(tightest), &first), "")
+                        : text_format("`sluice transfers %s` shows it whole", tightest->id);
+    condition.advice = advice;
+    health_add(health, &condition,
+               text_format("%s: node %s waits in step %s: %s", text, tightest->node,
+                           transfer_steps[tightest->step].name, waiting));
 }
 
 void progress_look(const struct service *service, struct survey *survey, struct health *health)
@@ -387,12 +474,11 @@ void progress_look(const struct service *service, struct survey *survey, struct 
         look_at_reclaim(service, survey, &service->reclaims.items[i], health);
     for (size_t i = 0; i < config->pool_count; i++) {
         look_at_pool(service, &config->pools[i], health);
+        look_at_failing(service, survey, &config->pools[i], health);
         look_at_lists(service, &config->pools[i], health);
     }
     for (size_t i = 0; i < config->cluster_count; i++) {
         look_at_cluster(service, &config->clusters[i], health);
-        look_at_margin(service, &config->clusters[i], health);
+        look_at_margin(service, survey, &config->clusters[i], health);
     }
-    look_at_lead_times(service, health);
-    look_at_freezes(service, health);
 }

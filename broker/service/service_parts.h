@@ -481,9 +481,6 @@ json_t *service_guesses(const struct service *service)
 void progress_look(const struct service *service, struct survey *survey, struct health *health);
 /* Nodes that the reclaim's pool still lacks of its level; not above 0: none. */
 int64_t reclaim_missing(const struct survey *survey, const struct reclaim *reclaim);
-/* The least due - expected (p95) of live transfers to the cluster (NULL: any); false: none. */
-bool service_margin(const struct service *service, const struct config_cluster *cluster,
-                    struct wall_time *ret_due, int64_t *ret_margin_ms);
 /* Whether the pool gets no machines now: it is closed, or the last attempts at it failed.
    ERROR_NO_CAPACITY and a sentence; 0: nothing is known against it. */
 int pool_gets_machines(const struct service *service, const struct config_pool *pool,

@@ -5,6 +5,7 @@
  */
 #include "base/input/json.h"
 #include "base/text.h"
+#include "broker/service/margin.h"
 #include "broker/service/service_parts.h"
 
 #include <inttypes.h>
@@ -340,17 +341,16 @@ static const char *local_text(const struct service *service, struct wall_time wa
 
 static void add_margin(json_t *status, const struct service *service)
 {
-    struct wall_time tightest = { 0 };
-    int64_t margin_ms = 0;
+    struct margin margin = service_margin(service, NULL);
     int count = 0;
     json_t *steps = describe_steps(service, &count);
-    bool is_due = service_margin(service, NULL, &tightest, &margin_ms);
 
     json_object_set_new(status, "live_transfers", json_integer(count));
     json_object_set_new(status, "steps", steps);
     json_object_set_new(status, "margin_s",
-                        is_due ? json_integer((json_int_t)(margin_ms / SECOND_MS)) : json_null());
-    json_object_set_new(status, "margin_for", json_wall(tightest));
+                        margin.is_known ? json_integer((json_int_t)(margin.ms / SECOND_MS))
+                                        : json_null());
+    json_object_set_new(status, "margin_for", json_wall(margin.due));
 }
 
 /* Whether the lead times of every lead key to production are learned. */

@@ -84,6 +84,9 @@ bool supply_serves(const struct service *service, const struct config_pool *pool
 /* A node that restarts is Ready again by then.  An apply begins its transfers well before. */
 enum { FLAP_MS = 2 * MINUTE_MS, BEGIN_MS = 5 * MINUTE_MS };
 
+/* Until the transfers of a move exist that is due: its victims are chosen, and evictions tried. */
+enum { STARTS_MS = 30 * SECOND_MS };
+
 /* A production pool that has less than it wants, and what comes. */
 struct lack {
     const struct plan_pool *pool;
@@ -343,6 +346,7 @@ static void look_at_pool(const struct service *service, const struct lack *lack,
     if (lack->first.ms > 0 && lack->first.ms <= course.since.ms + BEGIN_MS)
         condition.since = course.since;
     if (!is_in_waves && (nothing_comes || is_due)) {
+        condition.quiet_ms = is_ahead ? STARTS_MS : 0;
         why = why_short(service, lack, &course, &condition.advice);
     } else if (useless_of(lack) > 0) {
         condition.early_ms = FLAP_MS;

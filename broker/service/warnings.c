@@ -46,6 +46,40 @@ static bool awaits_answer(const struct service *service, const struct config_poo
            fleet_pool(service->fleet, pool)->trouble.kind == ERROR_NONE;
 }
 
+static void add_freezes(const struct service *service, struct health *health)
+{
+    for (size_t i = 0; i < service->guard.freezes.count; i++) {
+        const struct freeze *freeze = &service->guard.freezes.items[i];
+        const struct condition condition = { .kind = CONDITION_FROZEN, .what = freeze->cluster };
+        char until[WALL_TEXT_SIZE];
+
+        if (freeze->node[0] == '\0' && freeze->until.ms > loop_wall(service->world->loop).ms)
+            health_add(health, &condition,
+                       text_format("%s: frozen until %s by %s: %s",
+                                   freeze->cluster[0] ? freeze->cluster : "all clusters",
+                                   wall_format(freeze->until, until), freeze->by, freeze->reason));
+    }
+}
+
+/* Learned lead times that recent transfers exceed: what was promised by them may not hold. */
+static void add_drifts(const struct service *service, struct health *health)
+{
+    for (size_t i = 0; i < service->config->pool_count; i++) {
+        const struct config_pool *pool = &service->config->pools[i];
+        const struct condition condition = { .kind = CONDITION_LEAD_TIME_DRIFTS,
+                                             .what = pool->reservation->name };
+        struct lead_drift drift;
+        char usual[DURATION_TEXT_SIZE];
+
+        if (lead_series_drifts(&lead_book_of(service->runner->leads, pool)->whole, &drift))
+            health_add(health, &condition,
+                       text_format("of the last %zu nodes to %s in %s, %zu took longer than the %s "
+                                   "that plans count on (p95)",
+                                   drift.looked, pool->cluster->role_name, pool->reservation->name,
+                                   drift.late, duration_format(drift.usual_ms, usual)));
+    }
+}
+
 /* Pools that no plan counts on. */
 static void add_unknown(const struct service *service, struct health *health)
 {
@@ -357,6 +391,8 @@ static void look(const struct service *service, struct survey *survey, struct he
     add_unknown(service, health);
     approvals_look(service, health);
     progress_look(service, survey, health);
+    add_drifts(service, health);
+    add_freezes(service, health);
     supply_look(service, survey, health);
     if (service->held[0] != '\0')
         add(health, CONDITION_MOVES_HELD, "", NULL, mem_copy_chars(service->held));

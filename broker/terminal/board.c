@@ -60,8 +60,7 @@ int64_t board_uneven_nodes(const json_t *status)
     return nodes;
 }
 
-/* The worst condition comes first, with what to do; a late move has its own line, which tells the
-   margin, if it has one. */
+/* The worst condition comes first, with what to do. */
 static void add_health(const json_t *status, struct text *out)
 {
     const json_t *health = json_object_get(status, "health");
@@ -69,9 +68,7 @@ static void add_health(const json_t *status, struct text *out)
     const char *severity = json_text_or(health, "severity", "ok");
     char age[DURATION_TEXT_SIZE];
 
-    if (text_equal(severity, "ok") || text_equal(severity, "note") ||
-        (text_equal(json_text_or(worst, "id", ""), "move_late") &&
-         json_int_or(status, "margin_s", 0) < 0))
+    if (text_equal(severity, "ok") || text_equal(severity, "note"))
         return;
     text_add(out, "%-15s %s (for %s)\n%-15s %s\n", json_text_or(health, "word", "-"),
              json_text_or(worst, "text", "-"),

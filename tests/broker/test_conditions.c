@@ -112,6 +112,41 @@ static const struct {
       "+b closed; " },
 };
 
+/* What may pass before anyone is to see it is seen by no face; then it is dated by its first look.
+ */
+static void a_quiet_condition_is_shown_when_it_lasts(void **state)
+{
+    static const char *const shown[] = { "", "", "marked, 2", "marked, 3" };
+    owned(health) struct health *health = health_new();
+    owned(text) struct text *told = text_new(4096);
+
+    (void)state;
+    for (int look = 0; look < 4; look++) {
+        const struct condition quiet = { .kind = CONDITION_PRODUCTION_SHORT,
+                                         .what = "a",
+                                         .quiet_ms = 20 * SECOND_MS };
+        const struct condition other = { .kind = CONDITION_NODE_STRAY, .what = "n" };
+        owned(json) json_t *described = NULL;
+
+        health_begin(health);
+        health_add(health, &quiet, text_format("marked, %d", look));
+        health_add(health, &other, mem_copy_chars("stray"));
+        health_end(health, (struct wall_time){ (100 + 10 * look) * SECOND_MS }, note_told, told);
+        described = health_describe(health);
+        assert_string_equal(json_text_or(described, "severity", ""),
+                            look < 2 ? "note" : "critical");
+        assert_string_equal(json_text_or(described, "word", "-"), look < 2 ? "" : "SHORT");
+        assert_int_equal(json_array_size(json_object_get(described, "conditions")),
+                         look < 2 ? 1 : 2);
+        if (look >= 2)
+            assert_string_equal(
+                json_text_or(json_array_get(json_object_get(described, "conditions"), 0), "text",
+                             ""),
+                shown[look]);
+    }
+    assert_string_equal(told->chars, "+n stray; +a marked, 2; ");
+}
+
 static void a_condition_is_dated_by_its_first_look(void **state)
 {
     owned(health) struct health *health = health_new();
@@ -189,6 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_worst_stands_first_in_the_table),
         cmocka_unit_test(the_page_has_each_condition),
+        cmocka_unit_test(a_quiet_condition_is_shown_when_it_lasts),
         cmocka_unit_test(a_condition_is_dated_by_its_first_look),
         cmocka_unit_test(the_first_has_the_word_of_the_whole),
     };

@@ -126,6 +126,91 @@ static void a_scheduled_node_that_does_not_come_is_told(void **state)
     expect_rest(rehearsal, 7);
 }
 
+/* Whether the table of the status promises that nodes are ready in time. */
+static bool promises(struct rehearsal *rehearsal)
+{
+    owned(json) json_t *status = service_status(rehearsal->service);
+    owned(text) struct text *board = text_new(1 << 16);
+
+    board_status(status, (struct table_style){ 0 }, board);
+    return strstr(board->chars, "READY IN TIME") != NULL;
+}
+
+static bool is_acquiring(struct rehearsal *rehearsal)
+{
+    const struct transfer *transfer;
+
+    for (size_t i = 0; (transfer = runner_next_live(rehearsal->service->runner, &i));)
+        if (transfer->step == STEP_ACQUIRE)
+            return true;
+    return false;
+}
+
+/* Nodes for a window to come, while the cloud has no machine: told soon, with the cause and what
+   can be done, and never as ready in time.  Then they are late, for the same cause. */
+static void a_scheduled_move_into_a_stock_out_is_told(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(
+        folder, 41, "stockouts: [{zone: us-east5-a}]\n", "guard: {attempts: 30, breaker: 0}\n", "");
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS + SECOND_MS);
+    apply(rehearsal, 9, 6);
+    for (int i = 0; !is_acquiring(rehearsal); i++) {
+        assert_true(i < 118 * 60);
+        expect_severity(rehearsal, "ok");
+        rehearsal_run(rehearsal, SECOND_MS);
+    }
+    assert_true(promises(rehearsal));
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    expect_severity(rehearsal, "warning");
+    expect_states(rehearsal, "prod-a", "FAILING ");
+    expect_condition(rehearsal, "pool_failing", "pool prod-a-east gets no machine for ");
+    expect_condition(rehearsal, "pool_failing", "ZONE_RESOURCE_POOL_EXHAUSTED");
+    expect_advice(rehearsal, "pool_failing", "ask the cloud for machines in us-east5-a");
+    assert_false(promises(rehearsal));
+    rehearsal_run(rehearsal, 35 * MINUTE_MS);
+    expect_condition(rehearsal, "move_late",
+                     "nodes of prod-a that were due at 2026-11-17T08:00:00Z "
+                     "are late by ");
+    expect_condition(rehearsal, "move_late", " in step acquire: ");
+    expect_condition(rehearsal, "move_late", "ZONE_RESOURCE_POOL_EXHAUSTED");
+    expect_advice(rehearsal, "move_late", "ask the cloud for machines in us-east5-a");
+    expect_board(rehearsal, "nodes of prod-a that were due at");
+    rehearsal->simulator->scenario->stockouts.count = 0;
+    rehearsal_run(rehearsal, HOUR_MS);
+    expect_severity(rehearsal, "ok");
+    expect_rest(rehearsal, 9);
+}
+
+/* A machine that never joins takes longer than its lead time: when it comes is unknown. */
+static void a_scheduled_node_past_all_lead_times_is_not_ready_in_time(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = small_rehearsal_with(
+        folder, 42, "", "guard: {breaker: 0}\njoin: {deadline: 3h}\n", "");
+    bool is_told = false;
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    simulator_fault_next(rehearsal->simulator, "never_joins", NULL);
+    apply(rehearsal, 7, 6);
+    for (int i = 0; i < 116 && !is_told; i++) {
+        owned(chars) char *text = NULL;
+
+        rehearsal_run(rehearsal, MINUTE_MS);
+        if (is_acquiring(rehearsal)) /* learned meanwhile */
+            rehearsal->config->lead.prior_p95_ms = 12 * MINUTE_MS;
+        text = condition_member(rehearsal, "move_late", "text");
+        is_told = strstr(text,
+                         "take longer than their lead time (p95), and may come late: node ") !=
+                  NULL;
+    }
+    assert_true(is_told);
+    assert_false(promises(rehearsal));
+}
+
 /* A node too many of one machine type is none of another. */
 static void a_surplus_of_one_pool_hides_no_lack_of_another(void **state)
 {
@@ -355,6 +440,8 @@ int main(void)
         cmocka_unit_test(a_freeze_of_moves_under_way_is_told),
         cmocka_unit_test(a_window_that_began_without_its_nodes_is_told),
         cmocka_unit_test(a_scheduled_node_that_does_not_come_is_told),
+        cmocka_unit_test(a_scheduled_move_into_a_stock_out_is_told),
+        cmocka_unit_test(a_scheduled_node_past_all_lead_times_is_not_ready_in_time),
         cmocka_unit_test(a_surplus_of_one_pool_hides_no_lack_of_another),
         cmocka_unit_test(production_that_is_not_ready_is_told),
         cmocka_unit_test(an_apply_that_comes_in_waves_is_a_warning),

@@ -59,6 +59,7 @@ static void say_recovered(const struct backtest_inputs *inputs, const struct bac
                           const struct teller *teller)
 {
     const char *oracle = policies[policies_oracle()].name;
+    const struct backtest_row *peak = backtest_row(backtest, POLICY_STATIC);
 
     if (backtest->has_recovered)
         say(teller,
@@ -69,6 +70,12 @@ static void say_recovered(const struct backtest_inputs *inputs, const struct bac
     else
         say(teller, text_format("Recovered: not told, since that takes %s and %s.",
                                 policies[POLICY_STATIC].name, oracle));
+    if (backtest->has_recovered && 100 * peak->tuned.attainment < inputs->attainment)
+        say(teller,
+            text_format("Recovered says little here: static-peak met %.1f %% of its targets, so it "
+                        "holds too little, and a plan that meets more has to recover less. Compare "
+                        "GPU-hours of plans that meet as much.",
+                        100 * peak->tuned.attainment));
 }
 
 static bool is_engine(const struct backtest_inputs *inputs, const struct demand_series *series)
@@ -192,6 +199,9 @@ static void say_changes(const struct backtest_inputs *inputs, const struct telle
         say(teller, text_format("Windows: policies plan by %zu windows proposed from what lies "
                                 "before the first week judged (--plan-windows).",
                                 inputs->planned->weekly_count));
+    else
+        say(teller, mem_copy_chars("Windows: policies plan by the windows that are judged. Smooth "
+                                   "demand often gains by more windows; try --plan-windows 12."));
 }
 
 /* What GPU-hours leave out. */

@@ -52,12 +52,15 @@ static void note_unknown(const struct demand *demand, const struct demand_option
     size_t most = 0;
     size_t queues = 0;
     size_t unknown = 0;
+    size_t half_known = 0;
     size_t steps = 0;
+    char half[120] = "";
 
     for (size_t i = 0; i < demand->count; i++) {
         size_t here = demand_unknown(&demand->series[i]);
 
         steps += demand->series[i].count;
+        half_known += demand->series[i].half_known;
         unknown += here;
         queues += here > 0;
         if (here > most) {
@@ -76,11 +79,14 @@ static void note_unknown(const struct demand *demand, const struct demand_option
                  worst->queue, most, worst->count);
         return;
     }
+    if (half_known > 0)
+        text_print(half, sizeof half,
+                   "; %zu of them have a row of one class, and none of the other", half_known);
     add_note(notes,
              "%zu of %zu steps have no row and are unknown, in %zu of %zu queues (most in %s: %zu "
-             "of %zu); they are left out. If the export leaves out steps without arrivals, give "
+             "of %zu%s); they are left out. If the export leaves out steps without arrivals, give "
              "--missing zero; not if rows were lost",
-             unknown, steps, queues, demand->count, worst->queue, most, worst->count);
+             unknown, steps, queues, demand->count, worst->queue, most, worst->count, half);
 }
 
 static int64_t end_of(const struct demand_series *series)

@@ -104,6 +104,25 @@ static void a_step_without_a_row_is_unknown_and_never_zero(void **state)
     assert_int_equal(part.list.items[0].count, 1);
 }
 
+/* Each step has a row, and none has those of both classes. */
+static void a_queue_without_a_known_step_is_refused(void **state)
+{
+    static const char turns[] = "t,count,priority\n"
+                                "2026-11-17T12:00:00Z,1,high\n2026-11-17T12:01:00Z,2,low\n"
+                                "2026-11-17T12:02:00Z,3,high\n2026-11-17T12:03:00Z,4,low\n";
+    struct error err = { 0 };
+    owned(demand) struct demand *refused = parse(turns, false, &err);
+    owned(demand) struct demand *zero = parse(turns, true, NULL);
+    owned(demand) struct demand *half = parse(holes, false, NULL);
+
+    (void)state;
+    assert_null(refused);
+    assert_non_null(strstr(err.text, "queue busy: no step is known"));
+    assert_non_null(strstr(err.text, "give --missing zero"));
+    assert_int_equal(demand_unknown(&zero->series[0]), 0);
+    assert_int_equal(demand_find(half, "chat")->half_known, 1);
+}
+
 static void missing_zero_makes_silence_a_count(void **state)
 {
     static const int32_t high[] = { 1, 2, 0, 3, 4, 0 };
@@ -439,6 +458,7 @@ int main(void)
         cmocka_unit_test(columns_are_found_by_their_content),
         cmocka_unit_test(without_a_queue_column_the_file_names_the_queue),
         cmocka_unit_test(a_step_without_a_row_is_unknown_and_never_zero),
+        cmocka_unit_test(a_queue_without_a_known_step_is_refused),
         cmocka_unit_test(missing_zero_makes_silence_a_count),
         cmocka_unit_test(few_rows_do_not_ask_for_any_amount_of_memory),
         cmocka_unit_test(a_gap_is_unknown_whatever_else_is_said),

@@ -58,6 +58,7 @@ struct demand_series {
     struct wall_time changed;        /* when its step first changed; 0: never */
     struct token_pairs *tokens;      /* lengths of its requests; NULL: the file tells none */
     struct demand_apart apart;
+    size_t half_known; /* steps that are unknown because one class alone has a row */
 };
 
 /* How the file was understood: facts that people should know. */

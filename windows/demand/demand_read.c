@@ -97,8 +97,10 @@ void demand_spread_unknown(struct demand_series *series)
     int32_t *low = series->counts[DEMAND_LOW];
 
     for (size_t i = 0; high && low && i < series->count; i++)
-        if (high[i] < 0 || low[i] < 0)
+        if (high[i] < 0 || low[i] < 0) {
+            series->half_known += high[i] >= 0 || low[i] >= 0;
             high[i] = low[i] = DEMAND_UNKNOWN;
+        }
 }
 
 static int compare_queues(const void *left, const void *right)
@@ -286,6 +288,19 @@ static int take_tokens(struct making *making, size_t at, struct error *err)
     return 0;
 }
 
+/* A queue of which nothing is known, although it has rows, is no demand. */
+static int check_known(const struct making *making, const struct demand_series *series,
+                       struct error *err)
+{
+    if (series->half_known == 0 || demand_unknown(series) < series->count)
+        return 0;
+    return error_set(err, ERROR_INVALID,
+                     "%s: queue %s: no step is known, because each has rows of one priority alone, "
+                     "and what lacks a row is unknown. If the export leaves out priorities without "
+                     "arrivals, give --missing zero",
+                     making->rows.source, series->queue);
+}
+
 /* The rows of a queue go as its series comes. */
 static int fill_series(struct making *making, struct error *err)
 {
@@ -298,7 +313,7 @@ static int fill_series(struct making *making, struct error *err)
                                          making->steps.phases_ms[i], making->is_silence_zero };
 
         if (queue_fill(&making->rows.queues.items[i], &grid, series, err) < 0 ||
-            take_tokens(making, i, err) < 0)
+            check_known(making, series, err) < 0 || take_tokens(making, i, err) < 0)
             return -1;
         for (int class = 0; class < DEMAND_CLASSES; class ++)
             packed_clear(&making->rows.queues.items[i].classes[class]);

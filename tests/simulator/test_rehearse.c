@@ -19,7 +19,7 @@ static const char own[] =
     "webhooks: {ops: {url: 'https://example.com/hook'}}\n"
     "clusters:\n"
     "  prod: {role: production, kubeconfig: /etc/secret.kubeconfig, context: real}\n"
-    "  lab: {role: research, kubeconfig: /etc/lab.kubeconfig}\n"
+    "  lab: {role: research, kind: kubernetes, kubeconfig: /etc/lab.kubeconfig}\n"
     "reservations:\n"
     "  east: {machine: a3-megagpu-8g, region: r, zone: z, gpus_per_node: 8, nodes: 11}\n"
     "providers:\n"
@@ -142,6 +142,11 @@ static void test_what_cannot_be_rehearsed_is_named(void **state)
         const char *config, *sentence;
     } cases[] = {
         { "providers: {o: {kind: oci}}\n", "providers.o: kind \"oci\" cannot be rehearsed" },
+        { "providers:\n  m: {kind: ssh}\n",
+          "own.yaml:2: providers.m: kind \"ssh\" cannot be rehearsed" },
+        { "clusters:\n  prod: {role: production}\n"
+          "  lab: {role: research, kind: slurm, rest: 'http://a:6820', token: t}\n",
+          "own.yaml:3: clusters.lab: kind \"slurm\" cannot be rehearsed" },
         { "reservations: {e: {machine: m}}\n", "a rehearsal needs its number of nodes" },
         { "reservations: {e: {nodes: 1}}\npools: {p: {reservation: e, static_nodes: 2}}\n",
           "more static nodes than it has nodes" },

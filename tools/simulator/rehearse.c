@@ -98,6 +98,26 @@ static void name_fully(json_t *object, const char *key, const char *config_path)
 
 /* ---- clusters and clouds ---- */
 
+/* sluice drains the nodes of a Slurm cluster by commands over SSH, and the simulator's login nodes
+   answer only in its own process. */
+static int check_clusters(const json_t *config, const struct yaml_node *root, struct error *err)
+{
+    const struct yaml_node *nodes = yaml_get(root, "clusters");
+    json_t *cluster, *all = json_object_get(config, "clusters");
+    const char *name;
+
+    json_object_foreach(all, name, cluster) {
+        const char *kind = json_text_or(cluster, "kind", "kubernetes");
+
+        if (!text_equal(kind, "kubernetes"))
+            return yaml_error(err, yaml_get(nodes, name),
+                              "kind \"%s\" cannot be rehearsed; known kinds: kubernetes; "
+                              "`sluice demo --slurm` plays Slurm clusters",
+                              kind);
+    }
+    return 0;
+}
+
 static void replace_clusters(json_t *config, struct text *left_out)
 {
     static const char *const known[] = { "role", "weight", "memory_mb", NULL };
@@ -390,6 +410,8 @@ int rehearse_write(const struct rehearse *rehearse, struct text *left_out, struc
         return -1;
     root = yaml_root(document);
     config = value_of(root);
+    if (check_clusters(config, root, err) < 0)
+        return -1;
     keep_only(config, "", known, left_out);
     replace_clusters(config, left_out);
     if (replace_providers(rehearse, config, root, err) < 0)

@@ -40,7 +40,7 @@ static const struct condition_row rows[] = {
         "`sluice approve` shows it to a second person" },
     [CONDITION_JOURNAL_DOUBT] = { "journal_doubt", SEVERITY_WARNING, "DOUBT",
         "decisions, which rest on the journal",
-        "`sluice journal check` names what is wrong with it" },
+        "stop the service, then `sluice journal check` names what is wrong; moves pause until it runs again" },
     [CONDITION_PRODUCTION_FILLS] = { "production_fills", SEVERITY_WARNING, "FILLING",
         "the cluster's queues, until the last node serves",
         "`sluice transfers` shows the nodes that come now" },

@@ -129,14 +129,15 @@ void unreadable_warn(const struct service *service, struct health *health)
         const char *kind = json_text_or(record, "kind", "?");
         const char *id = json_text_or(record, "id", "?");
         const char *claim = claim_of(service, id);
+        owned(chars) char *forget = text_format("look at the machine and its node by hand; then "
+                                                "stop the service, and `sluice journal repair "
+                                                "--forget %s` ends it",
+                                                id);
         const struct condition condition = {
             .kind = claim ? CONDITION_OPERATOR_NEEDED : CONDITION_JOURNAL_DOUBT,
             .since = { json_int_or(record, "at", 0) },
             .what = id,
-            .advice = claim
-                          ? "look at the machine and its node by hand, then `sluice journal repair "
-                            "--forget` ends it"
-                          : NULL,
+            .advice = claim ? forget : NULL,
         };
         owned(chars) char *whole = text_format(
             "the journal's record %s %s cannot be read (%s) and is set aside", kind, id,

@@ -28,14 +28,21 @@ static void add(struct health *health, enum condition_kind kind, const char *wha
 /* Decisions wait for the journal's disk. */
 static void add_disk(const struct service *service, struct health *health)
 {
+    const struct condition condition = {
+        .kind = CONDITION_JOURNAL_DOUBT,
+        .what = "disk",
+        .advice =
+            "look at the disk of the setting `journal`: is it overloaded, or its server gone? "
+            "sluice goes on by itself when the disk answers",
+    };
     int64_t write_ms = journal_write_ms(service->world->journal);
     char duration[DURATION_TEXT_SIZE];
 
     if (write_ms >= SLOW_WRITE_MS)
-        add(health, CONDITION_JOURNAL_DOUBT, "disk", NULL,
-            text_format("the journal's disk has been writing for %s: until it has, nothing that "
-                        "was decided since is done",
-                        duration_format(write_ms, duration)));
+        health_add(health, &condition,
+                   text_format("the journal's disk has been writing for %s: until it has, nothing "
+                               "that was decided since is done",
+                               duration_format(write_ms, duration)));
 }
 
 /* Whether the pool's cluster or cloud may still bring its first answer. */

@@ -256,7 +256,7 @@ struct sweep {
     int set_aside;
 };
 
-/* The sentence of the status that names the record. */
+/* The sentence of the status that names the record; its advice can be followed. */
 static bool is_named(struct rehearsal *rehearsal, const struct record *record)
 {
     owned(json) json_t *status = service_status(rehearsal->service);
@@ -266,7 +266,7 @@ static bool is_named(struct rehearsal *rehearsal, const struct record *record)
 
     json_array_foreach(json_object_get(status, "warnings"), i, warning) {
         if (strstr(json_string_value(warning), name))
-            return true;
+            return strstr(json_string_value(warning), "stop the service") != NULL;
     }
     return false;
 }

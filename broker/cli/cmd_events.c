@@ -11,7 +11,9 @@
 #include "broker/terminal/commands.h"
 #include "broker/terminal/forms.h"
 #include "broker/terminal/output.h"
+#include "broker/terminal/prose.h"
 #include "broker/terminal/table.h"
+#include "broker/terminal/times.h"
 #include "broker/terminal/watch.h"
 
 #include <inttypes.h>
@@ -65,16 +67,20 @@ static void add_member(const char *name, const json_t *value, struct text *out)
 }
 
 /* All members but those that head the line. */
-static void add_event(const json_t *event, struct text *out)
+static void add_event(const json_t *event, size_t columns, struct text *out)
 {
+    owned(text) struct text *members = text_new(TEXT_UNBOUNDED);
+    owned(chars) char *at = times_local(json_text_or(event, "at", "-"));
+    owned(chars) char *head = text_format("%s  %-18s ", at, json_text_or(event, "event", "-"));
+    owned(chars) char *rest = NULL;
     const char *key;
     json_t *value;
 
-    text_add(out, "%s  %-18s", json_text_or(event, "at", "-"), json_text_or(event, "event", "-"));
     json_object_foreach((json_t *)(uintptr_t)event, key, value)
         if (!text_equal(key, "at") && !text_equal(key, "event") && !text_equal(key, "seq"))
-            add_member(key, value, out);
-    text_add(out, "\n");
+            add_member(key, value, members);
+    rest = times_local(members->chars + strspn(members->chars, " "));
+    prose_hang(out, columns, head, rest);
 }
 
 /* For CSV, which has no members of members: also what the table says. */
@@ -96,21 +102,20 @@ static json_t *flat_of(const json_t *answer)
     return json_make("{so}", "events", events);
 }
 
-static void draw_wide(const json_t *answer, bool is_open, struct text *out)
+static void draw_wide(const json_t *answer, struct watch_view view, struct text *out)
 {
     const json_t *event;
     size_t i;
 
-    (void)is_open; /* each is by itself anyway */
-    json_array_foreach(json_object_get(answer, "events"), i, event)
-        add_event(event, out);
+    json_array_foreach(json_object_get(answer, "events"), i, event) /* each is by itself anyway */
+        add_event(event, view.columns, out);
 }
 
-static void draw(const json_t *answer, bool is_open, struct text *out)
+static void draw(const json_t *answer, struct watch_view view, struct text *out)
 {
     if (json_bool_or(answer, "is_cut", false))
         text_add(out, "Older events may fit, too: --watch looks at the last %d only\n", PAGE_MOST);
-    event_rows_print(json_object_get(answer, "events"), is_open ? EVENTS_OPEN : EVENTS_SCREEN, out);
+    event_rows_screen(json_object_get(answer, "events"), view.is_open, view.columns, out);
 }
 
 /* As the query of a URL, each behind an "&". */
@@ -253,10 +258,10 @@ int cmd_events(struct command_call *call)
     if (text_equal(call_text_or(call, "output", ""), "csv"))
         flat = flat_of(answer);
     if (forms_is_wide(call)) {
-        draw_wide(answer, false, out);
+        draw_wide(answer, (struct watch_view){ .columns = SIZE_MAX }, out);
         output_print(call, out->chars);
     } else if (!forms_print(call, flat ?: answer, &rows)) {
-        event_rows_print(json_object_get(answer, "events"), EVENTS_TABLE, out);
+        event_rows_table(json_object_get(answer, "events"), out);
         forms_print_table(call, out);
     }
     print_cut(&question, answer);

@@ -10,6 +10,7 @@
 #include "broker/terminal/forms.h"
 #include "broker/terminal/output.h"
 #include "broker/terminal/times.h"
+#include "broker/terminal/transfer_rows.h"
 #include "broker/terminal/watch.h"
 
 #include <inttypes.h>
@@ -71,14 +72,14 @@ static int show_plugin(const json_t *status, const struct error *err)
 }
 
 /* False when the reader has gone: the end of `sluice status -w | head`. */
-static void draw(const json_t *status, bool is_open, struct text *out)
+static void draw(const json_t *status, struct watch_view view, struct text *out)
 {
     board_status(status, (struct table_style){ 0 }, out);
     text_add(out, "\n");
-    if (is_open)
-        board_transfers(status, SIZE_MAX, (struct table_style){ 0 }, out);
+    if (view.is_open)
+        transfer_rows_open(status, view.columns, out);
     else
-        board_groups(status, out);
+        transfer_rows_groups(status, view.columns, out);
 }
 
 static bool show(const struct command_call *call, const json_t *status)
@@ -94,7 +95,7 @@ static bool show(const struct command_call *call, const json_t *status)
         board_pools(status, style, board);
     if (json_int_or(status, "live_transfers", 0) > 0) {
         text_add(board, "\n");
-        board_transfers(status, TRANSFERS_SHOWN, style, board);
+        transfer_rows_table(status, TRANSFERS_SHOWN, style, board);
     }
     output_print(call, board->chars);
     return fflush(stdout) == 0 && !ferror(stdout);

@@ -6,11 +6,11 @@
 #include "base/input/json.h"
 #include "base/text.h"
 #include "base/url.h"
-#include "broker/terminal/board.h"
 #include "broker/terminal/client.h"
 #include "broker/terminal/commands.h"
 #include "broker/terminal/forms.h"
 #include "broker/terminal/leavers.h"
+#include "broker/terminal/transfer_rows.h"
 #include "broker/terminal/watch.h"
 
 #include <stdio.h>
@@ -23,12 +23,12 @@ const struct command_option transfers_options[] = {
     { 0 },
 };
 
-static void draw(const json_t *answer, bool is_open, struct text *out)
+static void draw(const json_t *answer, struct watch_view view, struct text *out)
 {
-    if (is_open)
-        board_transfers(answer, SIZE_MAX, (struct table_style){ 0 }, out);
+    if (view.is_open)
+        transfer_rows_open(answer, view.columns, out);
     else
-        board_groups(answer, out);
+        transfer_rows_groups(answer, view.columns, out);
 }
 
 static const struct answer_rows rows = { "transfers", "transfer" };
@@ -60,7 +60,8 @@ int cmd_transfers(struct command_call *call)
     }
     if (forms_print(call, answer, &rows))
         return EXIT_DONE;
-    board_transfers(answer, SIZE_MAX, (struct table_style){ .is_wide = forms_is_wide(call) }, out);
+    transfer_rows_table(answer, SIZE_MAX, (struct table_style){ .is_wide = forms_is_wide(call) },
+                        out);
     forms_print_table(call, out);
     return EXIT_DONE;
 }

@@ -9,12 +9,14 @@
 #include "base/input/json.h"
 #include "base/map.h"
 #include "base/timestamp.h"
+#include "broker/terminal/columns.h"
 #include "broker/terminal/prose.h"
 #include "broker/terminal/table.h"
 #include "broker/terminal/times.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Where events have the answer to a question: the first member that is there. */
 static const char *const by_members[] = { "ended_by", "by", "approved_by", "asked_by", NULL };
@@ -194,37 +196,79 @@ static void print_table(const struct event_groups *groups, struct text *out)
     table_print(table, out);
 }
 
-/* A label and a sentence, which prose_wrap() fits to the screen. */
-static void print_sentences(const struct event_groups *groups, struct text *out)
+/* "3 times gpu-17 to prod-a-east: a reason" */
+static char *sentence_of(const struct event_group *mine, const char *about, const char *reason)
 {
-    for (size_t i = 0; i < groups->list.count; i++) {
-        const struct event_group *mine = &groups->list.items[i];
-        owned(chars) char *local = times_local(mine->at);
-        owned(chars) char *event = event_of(mine);
-        owned(chars) char *about = about_all(mine);
-        owned(chars) char *reason = reason_of(mine);
-        owned(chars) char *label = text_format("%s %s", local, event);
+    owned(chars) char *times = mine->count > 1 ? text_format("%" PRId64 " times ", mine->count)
+                                               : mem_copy_chars("");
 
-        text_tame(about, false);
-        text_tame(reason, false);
-        text_add(out, "%-41s  ", label);
-        if (mine->count > 1)
-            text_add(out, "%" PRId64 " times ", mine->count);
-        text_add(out, "%s%s%s\n", about, reason[0] ? ": " : "", reason);
-    }
+    return text_format("%s%s%s%s", times, about, reason[0] ? ": " : "", reason);
 }
 
-void event_rows_print(const json_t *events, enum event_form form, struct text *out)
+/* Where the names do not fit whole: beside the time, if they fit there when they are short. */
+static void print_short(const struct event_group *mine, const char *label, size_t columns,
+                        struct text *out)
+{
+    owned(chars) char *head = text_format("%s  ", label);
+    size_t room = columns > strlen(head) ? columns - strlen(head) : 0;
+    owned(chars) char *all = about_all(mine);
+    owned(chars) char *about = prose_fit(all, room);
+    owned(chars) char *reason = reason_of(mine);
+    owned(chars) char *sentence = sentence_of(mine, about, reason);
+
+    text_tame(sentence, false);
+    if (mine->count > 1 || columns_of(about, strlen(about)) > room) {
+        prose_hang(out, columns, head, sentence);
+        return;
+    }
+    text_add(out, "%s%.*s\n", head, (int)strlen(about), sentence);
+    if (reason[0] != '\0')
+        text_add(out, "%*s%s\n", PROSE_INDENT, "", sentence + strlen(about) + strlen(": "));
+}
+
+static void print_group(const struct event_group *mine, bool is_open, size_t columns,
+                        struct text *out)
+{
+    owned(chars) char *local = times_local(mine->at);
+    owned(chars) char *event = event_of(mine);
+    owned(chars) char *label = text_format("%s %s", local, event);
+    owned(chars) char *head = text_format("%-41s  ", label);
+    owned(chars) char *about = about_all(mine);
+    owned(chars) char *reason = reason_of(mine);
+    owned(chars) char *sentence = sentence_of(mine, about, reason);
+    owned(chars) char *rest = times_local(sentence); /* before it is measured */
+
+    text_tame(rest, false);
+    if (is_open || columns_of(rest, strlen(rest)) + strlen(head) <= columns)
+        prose_hang(out, columns, head, rest);
+    else
+        print_short(mine, label, columns, out);
+}
+
+static struct event_groups groups_of(const json_t *events, bool is_open)
 {
     struct event_groups groups = { .latest = map_new(NULL) };
     const json_t *event;
     size_t i;
 
     json_array_foreach(events, i, event)
-        group(&groups, event, form == EVENTS_OPEN);
-    if (form == EVENTS_TABLE)
-        print_table(&groups, out);
-    else
-        print_sentences(&groups, out);
+        group(&groups, event, is_open);
+    return groups;
+}
+
+void event_rows_table(const json_t *events, struct text *out)
+{
+    struct event_groups groups = groups_of(events, false);
+
+    print_table(&groups, out);
+    groups_clear(&groups);
+}
+
+void event_rows_screen(const json_t *events, bool is_open, size_t columns, struct text *out)
+{
+    struct event_groups groups = groups_of(events, is_open);
+
+    for (size_t i = 0; i < groups.list.count; i++)
+        print_group(&groups.list.items[i], is_open, columns, out);
     groups_clear(&groups);
 }

@@ -14,12 +14,11 @@
    has none. */
 json_t *event_row(const json_t *event) __attribute__((returns_nonnull, warn_unused_result));
 
-enum event_form {
-    EVENTS_TABLE,  /* a table, in which alike steps of transfers are one row */
-    EVENTS_SCREEN, /* the same rows, as sentences that fit any width */
-    EVENTS_OPEN,   /* as sentences, each by itself */
-};
+/* A table, in which alike steps of transfers are one row.  Alike are steps with the same pools, and
+   a reason that differs only in names and numbers, within a minute. */
+void event_rows_table(const json_t *events, struct text *out);
 
-/* Alike are steps with the same pools, and a reason that differs only in names and numbers, within
-   a minute. */
-void event_rows_print(const json_t *events, enum event_form form, struct text *out);
+/* The same rows for a screen of so many columns: one that is wider has its reason in a second row,
+   for prose_wrap(), and long names are shortened.  is_open: each event by itself, with its names
+   whole. */
+void event_rows_screen(const json_t *events, bool is_open, size_t columns, struct text *out);

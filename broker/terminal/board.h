@@ -28,21 +28,12 @@ void board_warnings(const json_t *answer, struct text *out);
    free. */
 void board_lacks(const json_t *plan, struct text *out);
 
-/* The first `most` transfers of a status or a list as a table: where each node is, since when, what
-   it waits for, and when it is expected to be ready; wide: also its move, reason and times. */
-void board_transfers(const json_t *answer, size_t most, struct table_style style, struct text *out);
-
 /* How many nodes the pools of a status have too few or too many, each for itself: one that has too
    many has none for another.  Pools that want no number, or were never listed, do not count. */
 int64_t board_uneven_nodes(const json_t *status);
 
 /* The pools of a status. */
 void board_pools(const json_t *status, struct table_style style, struct text *out);
-
-/* The live transfers of a status or a list, those that wait for the same thing at the same step
-   between the same pools as one row: how many, the longest time at the step, the latest expected
-   time. */
-void board_groups(const json_t *answer, struct text *out);
 
 /* "12m", "1h18m" from one RFC 3339 time to another; "-" when one is absent. */
 const char *board_between(const json_t *from, const json_t *to, char *out);

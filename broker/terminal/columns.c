@@ -5,7 +5,10 @@
  */
 #include "broker/terminal/columns.h"
 
+#include "base/text.h"
+
 #include <locale.h>
+#include <string.h>
 #include <wchar.h>
 
 /* The program keeps the locale "C", by which it reads and writes numbers; this one is for widths
@@ -61,4 +64,41 @@ size_t columns_of(const char *chars, size_t length)
         columns += wide;
     }
     return columns;
+}
+
+/* The bytes of the text from its beginning that take at most so many columns. */
+static size_t bytes_within(const char *chars, size_t length, size_t columns)
+{
+    size_t at = 0;
+    size_t wide;
+
+    while (at < length) {
+        size_t bytes = columns_step(chars + at, length - at, &wide);
+
+        if (wide > columns)
+            break;
+        columns -= wide;
+        at += bytes;
+    }
+    return at;
+}
+
+char *columns_shorten(const char *chars, size_t most)
+{
+    size_t length = strlen(chars);
+    size_t all = columns_of(chars, length);
+    size_t mark = most < 2 ? most : 2;
+    size_t first = (most - mark) / 2;
+    size_t dropped;
+
+    if (all <= most)
+        return mem_copy_chars(chars);
+    /* what goes ends where the rest is narrow enough */
+    for (dropped = 0; columns_of(chars + dropped, length - dropped) > most - mark - first;) {
+        size_t wide;
+
+        dropped += columns_step(chars + dropped, length - dropped, &wide);
+    }
+    return text_format("%.*s%.*s%s", (int)bytes_within(chars, length, first), chars, (int)mark,
+                       "..", chars + dropped);
 }

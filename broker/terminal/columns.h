@@ -13,3 +13,8 @@
 size_t columns_step(const char *chars, size_t length, size_t *ret_columns);
 
 size_t columns_of(const char *chars, size_t length);
+
+/* A copy that takes at most so many columns: a longer text has ".." in its middle, because names
+   differ at their ends ("gke-rese..abcd1234").  The caller frees it. */
+char *columns_shorten(const char *chars, size_t most)
+    __attribute__((returns_nonnull, warn_unused_result));

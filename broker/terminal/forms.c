@@ -111,7 +111,8 @@ bool forms_is_wide(const struct command_call *call)
 
 struct table_style forms_style(const struct command_call *call)
 {
-    return (struct table_style){ forms_is_wide(call), call_flag(call, "no-headers") };
+    return (struct table_style){ .is_wide = forms_is_wide(call),
+                                 .is_bare = call_flag(call, "no-headers") };
 }
 
 struct table *forms_table(bool is_wide, const char *const *titles,

@@ -9,16 +9,20 @@
 
 #include <string.h>
 
-enum { LABEL = 16, SHORTEST = 20 };
+enum { LABEL = 16, SHORTEST = 20, WORD_LEAST = 17 };
 
 struct row {
     const char *chars;
     size_t length;
 };
 
-/* Where the sentence begins: after the label, which ends with spaces. */
+/* Where the sentence begins: after the label, which ends with spaces, or an indentation. */
 static size_t label_of(const struct row *row)
 {
+    size_t spaces = strspn(row->chars, " ");
+
+    if (spaces > 0 && spaces <= LABEL)
+        return spaces;
     return row->length > LABEL && row->chars[LABEL - 1] == ' ' && row->chars[LABEL] != ' ' ? LABEL
                                                                                            : 0;
 }
@@ -89,6 +93,48 @@ void prose_wrap(const struct text *text, size_t columns, struct text *out)
         text_add_bytes(out, row.chars, row.length);
         text_add(out, "\n");
     }
+}
+
+/* The text, no word of it wider than that. */
+static char *with_words(const char *text, size_t most)
+{
+    struct text *out = text_new(TEXT_UNBOUNDED);
+
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        owned(chars) char *word = text_format("%.*s", (int)length, text);
+        owned(chars) char *shown = columns_shorten(word, most);
+
+        text_add(out, "%s", shown);
+        text += length;
+        length = strspn(text, " ");
+        text_add_bytes(out, text, length);
+        text += length;
+    }
+    return text_take(out);
+}
+
+char *prose_fit(const char *text, size_t columns)
+{
+    size_t most = columns_of(text, strlen(text));
+
+    for (;; most--) {
+        owned(chars) char *fitted = with_words(text, most);
+
+        if (most <= WORD_LEAST || columns_of(fitted, strlen(fitted)) <= columns)
+            return steal(&fitted);
+    }
+}
+
+void prose_hang(struct text *out, size_t columns, const char *head, const char *rest)
+{
+    size_t length = strlen(head);
+    bool fits = columns_of(head, length) + columns_of(rest, strlen(rest)) <= columns;
+
+    while (!fits && length > 0 && head[length - 1] == ' ')
+        length--;
+    text_add(out, "%.*s%s%*s%s\n", (int)length, head, fits ? "" : "\n", fits ? 0 : PROSE_INDENT, "",
+             rest);
 }
 
 char *prose_pattern(const char *text)

@@ -46,6 +46,11 @@ static struct screen_size size_of(const struct screen *screen)
     return (struct screen_size){ size.ws_row, size.ws_col };
 }
 
+size_t screen_columns(const struct screen *screen)
+{
+    return size_of(screen).columns;
+}
+
 /* A terminal that takes nothing more is noticed by the next read. */
 static void put(const struct screen *screen, const char *bytes, size_t size)
 {

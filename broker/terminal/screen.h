@@ -25,6 +25,9 @@ enum screen_key {
 struct screen *screen_open(int out, int in, bool has_colors) __attribute__((warn_unused_result));
 void screen_close(struct screen *screen); /* NULL is legal */
 
+/* How many columns it has now. */
+size_t screen_columns(const struct screen *screen);
+
 /* Draws as much of the text as fits, its sentences wrapped, from where it was scrolled to; with
    is_tail, the end of it while it is not scrolled.  The last row says what the keys do. */
 void screen_show(struct screen *screen, const struct text *text, bool is_tail);

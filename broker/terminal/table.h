@@ -11,7 +11,8 @@
 
 struct table;
 
-/* Titles end with NULL; one that begins with '>' is a column of numbers. */
+/* Titles end with NULL; one that begins with '>' is a column of numbers, one with '<' a column of
+   names that may be shortened. */
 struct table *table_new(const char *const *titles)
     __attribute__((returns_nonnull, warn_unused_result));
 void table_free(struct table *table);
@@ -28,6 +29,9 @@ void table_print(const struct table *table, struct text *out);
 struct table_style {
     bool is_wide; /* with more columns or tables */
     bool is_bare; /* without titles */
+    /* Of the terminal: shortens names, but none to less than 16 columns, until rows fit.  0: it
+       shortens none. */
+    size_t columns;
 };
 
 void table_show(const struct table *table, struct table_style style, struct text *out);

@@ -42,7 +42,7 @@ static void draw(struct screen *screen, const struct watched *watched, const jso
 
     if (err->kind != ERROR_NONE)
         text_add(out, "NO ANSWER       %s; below is the last answer\n", err->text);
-    watched->draw(answer, is_open, out);
+    watched->draw(answer, (struct watch_view){ is_open, screen_columns(screen) }, out);
     local = times_local(out->chars);
     text_reset(out);
     text_add(out, "%s", local);

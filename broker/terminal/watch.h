@@ -17,10 +17,14 @@
       "look again every two seconds: on a terminal as a screen, else as JSON lines", false }
 /* clang-format on */
 
+struct watch_view {
+    bool is_open;   /* groups row by row */
+    size_t columns; /* of the screen */
+};
+
 struct watched {
     const char *path; /* of the service's API */
-    /* Draws the answer; is_open: groups row by row. */
-    void (*draw)(const json_t *answer, bool is_open, struct text *out);
+    void (*draw)(const json_t *answer, struct watch_view view, struct text *out);
     bool is_tail; /* the newest row is the last one */
 };
 

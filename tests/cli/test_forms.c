@@ -74,11 +74,11 @@ static void events_become_rows(void **state)
 
     (void)state;
     assert_non_null(events);
-    event_rows_print(events, EVENTS_TABLE, out);
+    event_rows_table(events, out);
     text_add(out, "\n");
-    event_rows_print(events, EVENTS_SCREEN, out);
+    event_rows_screen(events, false, 120, out);
     text_add(out, "\n");
-    event_rows_print(events, EVENTS_OPEN, out);
+    event_rows_screen(events, true, 120, out);
     golden_check("golden/events.txt", out->chars);
 }
 

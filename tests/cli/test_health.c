@@ -5,6 +5,7 @@
  * and by the answer of a reclaim.  Green is only what is well.
  */
 #include "broker/terminal/board.h"
+#include "broker/terminal/transfer_rows.h"
 #include "tests/cli/health_scene.h"
 #include "tests/cli/stepwise.h"
 
@@ -177,7 +178,7 @@ static void a_short_status_begins_with_what_a_person_must_see(void **state)
     assert_string_equal(
         json_text_or(json_array_get(json_object_get(status, "transfers"), 0), "transfer", ""),
         last->id);
-    board_transfers(status, 1, (struct table_style){ 0 }, board);
+    transfer_rows_table(status, 1, (struct table_style){ 0 }, board);
     assert_non_null(strstr(board->chars, "and 1 more: sluice transfers\n"));
 }
 

@@ -4,9 +4,11 @@
  * The screen of --watch: what fits, what keys do, and that the terminal is as it was afterwards.
  */
 #include "base/input/json.h"
-#include "broker/terminal/board.h"
+#include "broker/cli/event_rows.h"
+#include "broker/terminal/columns.h"
 #include "broker/terminal/prose.h"
 #include "broker/terminal/screen.h"
+#include "broker/terminal/transfer_rows.h"
 #include "tests/support/golden.h"
 #include "tests/support/terminal.h"
 
@@ -103,6 +105,11 @@ static const struct {
       "BLOCKED         \xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80"
       "\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\n                "
       "\xea\xb0\x81\n" },
+    /* an indented row goes on with the same indentation; a number in a table is none */
+    { "       one two three four five six seven eight\n", 40,
+      "       one two three four five six seven\n       eight\n" },
+    { "      1  one two three four five six seven eight\n", 40,
+      "      1  one two three four five six seven eight\n" },
     /* a table is not wrapped, nor is anything on a terminal that is too narrow */
     { "prod-a          production  6  of ten nodes\n", 40,
       "prod-a          production  6  of ten nodes\n" },
@@ -274,8 +281,123 @@ static void what_waits_for_the_same_is_one_row(void **state)
     add_rows(rows, 99, "join", "the Node of machine prod-a-east-%d to register");
     add_rows(rows, 3, "drain", "3 pods to leave: research/vision-%d");
     add_rows(rows, 3, "drain", "1 pod to leave: research/robotics-%d-0-d3ed0");
-    board_groups(answer, out);
+    transfer_rows_groups(answer, 80, out);
     golden_check("golden/cli/groups.txt", out->chars);
+}
+
+/* Names of managed instance groups, as Google Kubernetes Engine makes them. */
+#define NODE "gke-research-a-main-pool-004ca00-abcd1234"
+#define OTHER "gke-research-a-main-pool-004ca00-abcd9876"
+#define MACHINE "gke-production-a-main-pool-7f31bd2-wxyz5678"
+#define STOCK_OUT                                                                                  \
+    "machine " MACHINE " for attempt 3: ZONE_RESOURCE_POOL_EXHAUSTED, again in 5m (the cause)"
+
+/* Adds what a terminal of 24 rows and 80 columns shows; whatever is wider is cut. */
+static void add_screen(const struct text *drawn, struct text *out)
+{
+    owned(text) struct text *wrapped = text_new(TEXT_UNBOUNDED);
+
+    prose_wrap(drawn, 80, wrapped);
+    screen_clip(wrapped, (struct screen_size){ 23, 80 }, 0, out);
+    text_add(out, "\n");
+}
+
+/* How often the end of the longest sentence is on the screens. */
+static int count_causes(const char *screens)
+{
+    int count = 0;
+
+    for (; (screens = strstr(screens, "cause)")); screens++)
+        count++;
+    return count;
+}
+
+static json_t *long_transfers(void)
+{
+    static const char row[] = "{ss ss ss ss ss ss ss ss ss}";
+    json_t *rows = json_array();
+
+    for (int i = 0; i < 2; i++)
+        json_array_append_new(
+            rows, json_make(row, "transfer", i ? "t-2f1c09ab2e" : "t-1f1c09ab2e", "node",
+                            i ? OTHER : NODE, "from", "research-a-main-pool-of-zone-b", "to",
+                            "production-a-main-pool-of-zone-b", "state", "live", "step", "acquire",
+                            "since", "2026-11-17T07:10:00Z", "expected", "2026-11-17T08:10:00Z",
+                            "waits_for", STOCK_OUT));
+    return json_make("{ss so}", "at", "2026-11-17T07:40:00Z", "transfers", rows);
+}
+
+static void transfers_of_long_names_fit_80_columns(void **state)
+{
+    owned(json) json_t *answer = long_transfers();
+    owned(text) struct text *groups = text_new(TEXT_UNBOUNDED);
+    owned(text) struct text *open = text_new(TEXT_UNBOUNDED);
+    owned(text) struct text *shown = text_new(TEXT_UNBOUNDED);
+
+    (void)state;
+    transfer_rows_groups(answer, 80, groups);
+    add_screen(groups, shown);
+    transfer_rows_open(answer, 80, open);
+    add_screen(open, shown);
+    assert_int_equal(count_causes(shown->chars), 3);
+    golden_check("golden/cli/transfers-80.txt", shown->chars);
+}
+
+static json_t *long_events(void)
+{
+    static const char form[] = "{ss ss ss ss ss ss ss ss}";
+    json_t *events = json_array();
+
+    for (int i = 0; i < 3; i++)
+        json_array_append_new(events,
+                              json_make(form, "at", "2026-11-17T07:10:05Z", "event", "step",
+                                        "transfer", "t-1f1c09ab2e", "step", i ? "acquire" : "drain",
+                                        "node", i == 1 ? OTHER : NODE, "from", "research-a-main",
+                                        "to", "production-a-main", "text", STOCK_OUT));
+    return events;
+}
+
+static void events_of_long_names_fit_80_columns(void **state)
+{
+    owned(json) json_t *events = long_events();
+    owned(text) struct text *closed = text_new(TEXT_UNBOUNDED);
+    owned(text) struct text *open = text_new(TEXT_UNBOUNDED);
+    owned(text) struct text *shown = text_new(TEXT_UNBOUNDED);
+
+    (void)state;
+    event_rows_screen(events, false, 80, closed);
+    add_screen(closed, shown);
+    event_rows_screen(events, true, 80, open);
+    add_screen(open, shown);
+    assert_int_equal(count_causes(shown->chars), 5);
+    golden_check("golden/cli/events-80.txt", shown->chars);
+}
+
+static const struct {
+    const char *text;
+    size_t most;
+    const char *shortened;
+} names[] = {
+    { "", 4, "" },
+    { "abcd", 4, "abcd" },
+    { "abcde", 4, "a..e" },
+    { "abcdef", 5, "a..ef" },
+    { "abcdef", 2, ".." },
+    { "abcdef", 1, "." },
+    { "abcdef", 0, "" },
+    { NODE, 17, "gke-res..abcd1234" },
+    /* two columns each: whole or not at all */
+    { "\xea\xb0\x80\xea\xb0\x80\xea\xb0\x80\xea\xb0\x81", 7, "\xea\xb0\x80..\xea\xb0\x81" },
+};
+
+static void names_are_shortened_in_the_middle(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        owned(chars) char *shortened = columns_shorten(names[i].text, names[i].most);
+
+        assert_string_equal(shortened, names[i].shortened);
+    }
 }
 
 int main(void)
@@ -288,6 +410,9 @@ int main(void)
         cmocka_unit_test(a_signal_ends_it_and_leaves_the_terminal_whole),
         cmocka_unit_test(what_is_no_terminal_has_no_screen),
         cmocka_unit_test(what_waits_for_the_same_is_one_row),
+        cmocka_unit_test(transfers_of_long_names_fit_80_columns),
+        cmocka_unit_test(events_of_long_names_fit_80_columns),
+        cmocka_unit_test(names_are_shortened_in_the_middle),
     };
 
     mem_setup();

@@ -10,6 +10,8 @@
 #include "broker/terminal/commands.h"
 #include "broker/terminal/forms.h"
 #include "broker/terminal/leavers.h"
+#include "broker/terminal/output.h"
+#include "broker/terminal/transfer_page.h"
 #include "broker/terminal/transfer_rows.h"
 #include "broker/terminal/watch.h"
 
@@ -33,6 +35,20 @@ static void draw(const json_t *answer, struct watch_view view, struct text *out)
 
 static const struct answer_rows rows = { "transfers", "transfer" };
 
+/* JSON has its members alone; the forms of lists take it for a list of one. */
+static void print_one(const struct command_call *call, const json_t *transfer)
+{
+    owned(json) json_t *list = json_make("{s[O]}", "transfers", transfer);
+    owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
+
+    if (client_wants_json(call))
+        client_print_json(call, transfer);
+    else if (!forms_print(call, list, &rows)) {
+        transfer_page(transfer, out);
+        output_print(call, out->chars);
+    }
+}
+
 int cmd_transfers(struct command_call *call)
 {
     const char *id = call_argument(call, 0);
@@ -54,8 +70,8 @@ int cmd_transfers(struct command_call *call)
     answer = client_ask(config, HTTP_GET, path, NULL, &err);
     if (!answer)
         return client_fail(call, &err);
-    if (id) { /* its members are all that there is */
-        client_print_json(call, answer);
+    if (id) {
+        print_one(call, answer);
         return EXIT_DONE;
     }
     if (forms_print(call, answer, &rows))

@@ -50,6 +50,15 @@ static void print_blocker(const json_t *blocker, struct text *out)
     text_add(out, "\n             to do: %s\n", json_text_or(blocker, "advice", "-"));
 }
 
+void leavers_blockers(const json_t *blockers, struct text *out)
+{
+    const json_t *blocker;
+    size_t i;
+
+    json_array_foreach(blockers, i, blocker)
+        print_blocker(blocker, out);
+}
+
 static void print_blockers(const json_t *blockers, struct tally *all, struct text *out)
 {
     struct tally mine = { 0 };

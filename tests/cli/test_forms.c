@@ -6,6 +6,7 @@
 #include "base/input/json.h"
 #include "broker/cli/event_rows.h"
 #include "broker/terminal/forms.h"
+#include "broker/terminal/transfer_page.h"
 #include "tests/support/golden.h"
 #include "tests/support/unit.h"
 
@@ -82,9 +83,41 @@ static void events_become_rows(void **state)
     golden_check("golden/events.txt", out->chars);
 }
 
+/* A transfer with all that it may have, and one that has ended. */
+static void a_transfer_becomes_a_page(void **state)
+{
+    static const char live[] =
+        "{\"transfer\":\"t-1\",\"move\":\"m-1\",\"node\":\"g-1\",\"from\":\"lab\",\"to\":\"east\","
+        "\"state\":\"live\",\"step\":\"acquire\",\"is_emergency\":true,\"is_undoing\":false,"
+        "\"needs_operator\":true,\"created\":\"2026-11-17T06:00:00Z\","
+        "\"since\":\"2026-11-17T06:05:00Z\",\"departure\":\"2026-11-17T06:01:00Z\","
+        "\"due\":null,\"expected\":\"2026-11-17T06:50:00Z\","
+        "\"expected_p50\":\"2026-11-17T06:30:00Z\",\"announced\":null,\"held\":\"\","
+        "\"waits_for\":\"machine g-9, attempt 2: ZONE_RESOURCE_POOL_EXHAUSTED\\nStep: done\","
+        "\"instance\":\"g-1\",\"new_instance\":\"g-9\",\"new_node\":\"\",\"attempt\":2,"
+        "\"reason\":\"launch\",\"blockers\":[{\"pod\":\"ml/a\",\"class\":\"job\",\"owner\":\"ml/"
+        "j\","
+        "\"verdict\":\"never\",\"text\":\"the budget allows none\",\"advice\":\"raise it\"}]}";
+    static const char done[] = "{\"transfer\":\"t-2\",\"node\":\"g-2\",\"state\":\"done\","
+                               "\"step\":\"join\",\"waits_for\":\"\",\"lead_s\":2460}";
+    struct error err = { 0 };
+    owned(json) json_t *first = json_parse(live, strlen(live), "live", &err);
+    owned(json) json_t *second = json_parse(done, strlen(done), "done", &err);
+    owned(text) struct text *out = text_new(TEXT_UNBOUNDED);
+
+    (void)state;
+    assert_non_null(first);
+    assert_non_null(second);
+    transfer_page(first, out);
+    text_add(out, "\n");
+    transfer_page(second, out);
+    golden_check("golden/cli/transfer.txt", out->chars);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_transfer_becomes_a_page),
         cmocka_unit_test(events_become_rows),
         cmocka_unit_test(rows_become_csv),
     };

@@ -505,6 +505,7 @@ static void a_hangup_reads_the_configuration_again(void **state)
         owned(chars) char *line = text_format("transfers %s", json_text_or(row, "transfer", ""));
 
         expect(0, line, json_text_or(row, "node", "-"));
+        expect(0, line, "\nStep: ");
     }
 
     /* Wrong: told with file and line, and the old one stays in force. */

@@ -159,6 +159,16 @@ char *conditions_page(void)
     return text_take(out);
 }
 
+json_t *conditions_table(void)
+{
+    json_t *table = json_array();
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        json_array_append_new(table, json_make("{ss ss ss}", "id", rows[i].id, "affects",
+                                               rows[i].affects, "advice", rows[i].advice));
+    return table;
+}
+
 json_t *conditions_texts(const json_t *health)
 {
     json_t *texts = json_array();

@@ -78,6 +78,9 @@ const char *severity_name(enum severity severity)
 /* The table as a page for people.  The caller frees the text with mem_free(). */
 char *conditions_page(void) __attribute__((returns_nonnull, warn_unused_result));
 
+/* The table for machines: [{id, affects, advice}].  The caller frees it. */
+json_t *conditions_table(void) __attribute__((returns_nonnull, warn_unused_result));
+
 /* The functions below read what health_describe() returns. */
 
 /* For each condition its sentence and the advice, without freezes, which are listed with the

@@ -22,6 +22,8 @@ static const char facts[] =
     "  {\"id\": \"pool_closed\", \"severity\": \"warning\", \"cluster\": \"\", \"count\": 0},"
     "  {\"id\": \"pool_closed\", \"severity\": \"warning\", \"cluster\": \"prod\", \"count\": 1},"
     "  {\"id\": \"pool_closed\", \"severity\": \"warning\", \"cluster\": \"prod\", \"count\": 1}],"
+    " \"condition_table\": [{\"id\": \"pool_closed\", \"affects\": \"nodes\","
+    "  \"advice\": \"wait, or `ask`\"}],"
     " \"leads\": [{\"key\": \"gcp/m/z\", \"direction\": \"to_production\", \"known\": 7, "
     "\"p50_s\": 1500, \"p95_s\": 2400, "
     "\"steps\": ["

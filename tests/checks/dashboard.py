@@ -107,6 +107,13 @@ def check_alerts(known):
         for label in re.findall(r"\$labels\.(\w+)", alert):
             if label not in labels:
                 complain(name, f"the text's label {label} is not in \"{query[1]}\"")
+        # What the text asks Prometheus for: {{ with printf "METRIC{LABEL=%q}" ... | query }}.
+        asked = set()
+        for inner in re.findall(r'printf "([^"]*)" [^|}]*\| query', alert):
+            asked |= check_query(name, inner.replace("%q", '""'), known)
+        for label in re.findall(r'\blabel "(\w+)"', alert):
+            if label not in asked:
+                complain(name, f"no query of the text has the label {label}")
 
 
 def main():

@@ -92,6 +92,9 @@ static void the_port_answers_three_requests_and_no_other(void **state)
     } cases[] = {
         { "/metrics", "127.0.0.1", "*/*",
           "{id=\"no_schedules\",severity=\"note\",cluster=\"\"} 1\n" },
+        { "/metrics", "127.0.0.1", "*/*",
+          "\nsluice_condition_info{id=\"no_schedules\",affects=\"all scheduled moves\","
+          "advice=\"`sluice apply` puts schedules in force\"} 1\n" },
         { "/metrics", "localhost:9470", "*/*", "Content-Type: text/plain; version=0.0.4" },
         { "/metrics", "127.0.0.1", "application/openmetrics-text;version=1.0.0",
           "Content-Type: application/openmetrics-text; version=1.0.0" },

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 import traceback
-import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../observe"))
 from world import World, get, within  # pylint: disable=wrong-import-position
@@ -182,12 +181,6 @@ def moment(faces, name, wanted, patience_s=PATIENCE_S, names=()):
     tell(f"{name}: axe-core finds nothing serious", not findings, findings)
 
 
-def set_faults(world, **faults):
-    request = urllib.request.Request(f"http://127.0.0.1:{world.simulator}/simulator/faults", method="PUT",
-                                     data=json.dumps(faults).encode())
-    urllib.request.urlopen(request, timeout=10).close()
-
-
 def reclaim(world, nodes, reason):
     world.sluice("reclaim", "--to", "prod-a", "--nodes", str(nodes), "--reason", reason)
 
@@ -204,10 +197,10 @@ def night(faces):
     moment(faces, "a frozen cluster", set())
     world.sluice("unfreeze", "--cluster", "research-a")
 
-    set_faults(world, stockout=1)
+    world.set_faults(stockout=1)
     reclaim(world, 2, "launch")
     moment(faces, "a stock-out", {("reclaim_blocked", "critical", "prod-a")}, 120, ["no machine"])
-    set_faults(world)
+    world.set_faults()
     within(150, "the reclaimed nodes", lambda: still(world))
     moment(faces, "machines again", set())
 
@@ -217,18 +210,18 @@ def night(faces):
     world.door.reopen()
     moment(faces, "the cluster is back", set(), 120)
 
-    set_faults(world, stuck_pod=1)
+    world.set_faults(stuck_pod=1)
     reclaim(world, 1, "surge")
     moment(faces, "a stuck pod", {("reclaim_behind", "critical", "prod-a")}, 120, ["prod-a", "in step drain", "pod"])
-    set_faults(world)
+    world.set_faults()
     within(240, "the end of the stuck pod", lambda: still(world))
     moment(faces, "the pod is gone", set())
 
-    set_faults(world, never_joins=1)
+    world.set_faults(never_joins=1)
     reclaim(world, 1, "failover")
     moment(faces, "a machine that never joins", {("reclaim_behind", "critical", "prod-a")}, 120,
            ["prod-a", "in step join"])
-    set_faults(world)
+    world.set_faults()
     within(240, "another machine", lambda: still(world))
     moment(faces, "another machine came", set())
 

@@ -2,6 +2,7 @@
 """play.py BUILD [CASE...]: plays the cases, four at a time; a line for each check."""
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,12 +11,13 @@ import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 
-from world import HOLD_S, PACKAGING, QUOTAS, World, get, opened, within
+from world import HOLD_S, PACKAGING, QUOTAS, ROOT, World, get, opened, within
 
 SIDE_BY_SIDE = 4
-LABELS = ("alertname", "id", "cluster", "pool", "reservation")
+LABELS = ("alertname", "id", "cluster", "pool", "reservation", "source")
 said = threading.Lock()
 failures = []
+planted = set()  # the names of the alerts that the cases wanted
 
 
 def tell(name, is_good, what, why=""):
@@ -74,6 +76,20 @@ def check_agreement(name, world, wanted):
     expect(name, "only warnings go to the channel", severities["/chat"] - {"warning"}, set())
 
 
+def check_texts(name, world):
+    """An alert on a condition says what it affects and what to do, as the table of docs/health.md has it."""
+    with open(os.path.join(ROOT, "docs/health.md"), encoding="utf-8") as page:
+        table = {row[0]: row[1:] for row in re.findall(
+            r"^\| `(\w+)` \|[^|]*\|[^|]*\| ([^|]+) \| ([^|]+) \|$", page.read(), re.M)}
+    told = json.loads(get(f"http://127.0.0.1:{world.alertmanager}/api/v2/alerts"))
+    for one in told:
+        kind, text = one["labels"].get("id"), one["annotations"]["description"]
+        if kind:
+            affects, advice = table[kind]
+            tell(name, f"Affects {affects}. What to do: {advice}. " in text,
+                 f"the alert on {kind} says what it affects and what to do", text)
+
+
 def check_metrics(name, world):
     lint = subprocess.run(["promtool", "check", "metrics"], input=get(f"http://127.0.0.1:{world.metrics}/metrics"),
                           capture_output=True, text=True, check=False)
@@ -104,7 +120,7 @@ def expect_alerts(name, world, wanted, patience_s):
     time.sleep(2 * HOLD_S)
     expect(name, "these alerts fire", firing(world), wanted)
     ever = world.query_range('ALERTS{alertstate="firing"}')
-    expect(name, "no other fired", alerts_of(ever), wanted)
+    expect(name, "no other fired", alerts_of(ever), wanted | BEFORE.get(name, set()))
 
 
 def day(world):
@@ -161,6 +177,47 @@ def late(world):
     world.schedule(6, 8)
     world.sluice("apply")
     return {alert("SluiceMarginShort"), degraded("move_late", "prod-a")}
+
+
+def nodes_of(world, cluster):
+    return {one["metadata"]["name"] for one in json.loads(world.ask(cluster, "GET", "/api/v1/nodes"))["items"]}
+
+
+def stuck_move(world):
+    """A person closes the node that comes.  It may serve, so sluice neither takes nor discards it."""
+    before = nodes_of(world, "prod-a")
+    world.sluice("reclaim", "--to", "prod-a", "--nodes", "1", "--reason", "launch")
+    node = within(60, "the new node", lambda: nodes_of(world, "prod-a") - before).pop()
+    world.ask("prod-a", "PATCH", f"/api/v1/nodes/{node}", {"spec": {"unschedulable": True}},
+              "application/merge-patch+json")
+    return {alert("SluiceMoveStuck"), critical("operator_needed", "research-a"), critical("reclaim_behind", "prod-a")}
+
+
+def draining(world):
+    return next((row["node"] for row in world.status()["transfers"] if row["step"] == "drain"), None)
+
+
+def broken_notice(world):
+    """While a node drains, the notice of the configuration grows.  A pod that comes to the node then is
+    asked to leave before that notice is over."""
+    world.set_faults(stuck_pod=1)
+    world.schedule(6, 7)
+    world.sluice("apply")
+    node = within(180, "a node that drains", lambda: draining(world))
+    world.write_config(world.simulator, drain="{notice: 5m, deadline: 60s, settle: 1s}")
+    world.sluice("reload")
+    within(60, "all pools again", lambda: world.status().get("unknown") == [])
+    world.ask("research-a", "POST", "/api/v1/namespaces/default/pods", {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "latecomer", "namespace": "default"},
+        "spec": {"nodeName": node, "containers": [{"name": "main", "image": "main"}]}})
+    return {alert("SluiceNoticeBroken")}
+
+
+def stale(world):
+    """The cloud answers no more: what is known of its pools ages."""
+    world.door.shut()
+    return ({alert("SluiceTelemetryStale", source=pool) for pool in ("prod-a-east", "research-a-east")}
+            | {critical("pool_stale", cluster) for cluster in ("prod-a", "research-a")})
 
 
 def exceeded(_):
@@ -222,6 +279,13 @@ CASES = {
     "late": (late, {"edge_s": 600, "lead": "{prior_p50: 1h, prior_p95: 2h}",
                     "drain": "{notice: 9m, deadline: 60s, settle: 1s}"}, 60),
     "exceeded": (exceeded, {"reserved": 15}, 60),
+    "stuck_move": (stuck_move, {"lead": "{prior_p50: 3s, prior_p95: 5s}",
+                                "join": "{stable: 10s, deadline: 60s}"}, 120),
+    # Its window is far enough away for the move not to be late.
+    "broken_notice": (broken_notice, {"edge_s": 420, "lead": "{prior_p50: 3m, prior_p95: 5m}",
+                                      "is_patient": True}, 60),
+    # The alert is for what is twice as old as guard.fresh.
+    "stale": (stale, {"guard": "{fresh: 90s}"}, 240),
     "refused_config": (refused_config, {}, 60),
     "bad_forecast": (bad_forecast, {}, 60),
     # A number is read once a minute, and left alone when it was set back twice.
@@ -231,15 +295,21 @@ CASES = {
 }
 
 
+# What fires before the alerts of a case and ends then: a pool of nearly that age is a warning.
+BEFORE = {"stale": {degraded("pool_stale", cluster) for cluster in ("prod-a", "research-a")}}
+
+
 def play(build, name):
     trouble, difference, patience_s = CASES[name]
     world = World(build, **difference)
     began = time.monotonic()
     try:
-        world.open(door_to="research-a" if trouble is dead_cluster else None)
+        world.open(door_to={dead_cluster: "research-a", stale: "google"}.get(trouble))
         wanted = trouble(world)
+        planted.update(one[0] for one in wanted)
         expect_alerts(name, world, wanted, patience_s)
         check_agreement(name, world, wanted)
+        check_texts(name, world)
         if trouble is not dead_service:
             check_metrics(name, world)
         if wanted:
@@ -255,6 +325,11 @@ def play(build, name):
     else:
         world.forget()
     print(f"   {name} took {time.monotonic() - began:.0f} s", flush=True)
+
+
+def alerts_of_rules():
+    with open(os.path.join(PACKAGING, "prometheus/rules.yaml"), encoding="utf-8") as file:
+        return set(re.findall(r"^ *- alert: (\w+)$", file.read(), re.M))
 
 
 def end(*_):
@@ -276,6 +351,8 @@ def main():
     began = time.monotonic()
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         list(pool.map(lambda name: play(build, name), names))
+    if len(names) == len(CASES):
+        expect("all", "each alert of rules.yaml was planted", planted, alerts_of_rules())
     print(f"{len(names)} cases in {time.monotonic() - began:.0f} s, {len(failures)} checks failed")
     sys.exit(1 if failures else 0)
 

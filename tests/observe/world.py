@@ -302,6 +302,7 @@ class World:
                                                    cwd=self.folder)
 
     def open(self, door_to=None):
+        """`door_to`: the cluster or the provider that the service reaches through self.door."""
         opened.append(self)
         # The simulator's reservations hold their machines, whatever sluice believes.
         self.write_config(1, reserved=self.machines)
@@ -310,10 +311,12 @@ class World:
         port = int(within(START_S, "the simulator's port", lambda: re.search(
             r"listening on http://127\.0\.0\.1:(\d+)", self.read("simulator.log")))[1])
         self.simulator = port
-        self.write_config(port)
+        if door_to == "google":
+            self.door = Door(port)
+        self.write_config(self.door.port if self.door else port)
         if self.quotas:
             self.ask("research-a", "POST", "/apis/kueue.x-k8s.io/v1beta1/clusterqueues", CLUSTER_QUEUE)
-        if door_to:
+        if door_to and not self.door:
             self.door = Door(port)
             name = f"{door_to}.kubeconfig"
             self.write(name, self.read(name).replace(f"127.0.0.1:{port}", f"127.0.0.1:{self.door.port}"))
@@ -329,6 +332,12 @@ class World:
             {"Content-Type": kind, "Authorization": f"Bearer admin-{cluster}"}, method=method)
         with urllib.request.urlopen(request, timeout=10) as answer:
             return answer.read()
+
+    def set_faults(self, **faults):
+        """The chances of the simulator's faults from now on."""
+        request = urllib.request.Request(f"http://127.0.0.1:{self.simulator}/simulator/faults", method="PUT",
+                                         data=json.dumps(faults).encode())
+        urllib.request.urlopen(request, timeout=10).close()
 
     def watch(self):
         """Prometheus and Alertmanager, with the rules and routes of tools/packaging and short times; in

@@ -224,6 +224,7 @@ static json_t *get_metrics(const struct ask *ask, struct error *err)
     json_object_set_new(facts, "is_broken", json_boolean(service_is_broken(ask->service)));
     json_object_set_new(facts, "severity", json_integer(conditions_severity(health)));
     json_object_set_new(facts, "condition_counts", conditions_counts(health));
+    json_object_set_new(facts, "condition_dates", conditions_dates(health));
     json_object_set_new(facts, "condition_table", conditions_table());
     json_object_set(facts, "leads", json_object_get(leads, "leads"));
     json_object_set_new(facts, "lead_steps", metrics_steps(json_object_get(leads, "leads")));

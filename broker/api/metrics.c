@@ -38,6 +38,7 @@ static const struct family {
     { "build_info", GAUGE, "", "version", "", "1; the version of the service that answers" },
     { "health_severity", GAUGE, "", "", "severity", "0 all is well, 1 note, 2 warning, 3 critical" },
     { "conditions", GAUGE, "condition_counts", "id,severity,cluster", "count", "Problems that hold now, by kind and cluster" },
+    { "condition_since_timestamp_seconds", GAUGE, "condition_dates", "id,severity,cluster", "since", "Since when there is such a condition: of several the first" },
     { "condition_info", GAUGE, "condition_table", "id,affects,advice", "", "1; what a kind of condition affects, and what to do" },
     { "broken", GAUGE, "", "", "is_broken", "1 after the journal failed: the service changes nothing" },
     { "loop_lag_seconds", GAUGE, "", "", "loop_lag_s", "By how much the latest timer of the last minute or two fired late: steps are late by as much" },

@@ -8,6 +8,7 @@
 #include "base/input/json.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/timestamp.h"
 
 /* clang-format off */
 static const struct condition_row rows[] = {
@@ -233,4 +234,52 @@ json_t *conditions_counts(const json_t *health)
                                               json_text_or(row, "severity", ""),
                                               json_text_or(row, "cluster", ""), 1));
     return counts;
+}
+
+/* The row of the same id, severity and cluster; NULL: none. */
+static json_t *find_same(json_t *dates, const json_t *row)
+{
+    static const char *const members[] = { "id", "severity", "cluster" };
+    json_t *date;
+    size_t i;
+
+    json_array_foreach(dates, i, date) {
+        size_t same = 0;
+
+        for (size_t k = 0; k < COUNT_OF(members); k++)
+            same += text_equal(json_text_or(date, members[k], ""),
+                               json_text_or(row, members[k], ""));
+        if (same == COUNT_OF(members))
+            return date;
+    }
+    return NULL;
+}
+
+static int64_t since_of(const json_t *row)
+{
+    struct wall_time since = { INT64_MAX };
+
+    return wall_parse(json_text_or(row, "since", ""), false, &since, NULL) == 0 ? since.ms
+                                                                                : INT64_MAX;
+}
+
+json_t *conditions_dates(const json_t *health)
+{
+    json_t *dates = json_array();
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(health, "conditions"), i, row) {
+        json_t *date = find_same(dates, row);
+
+        if (!date)
+            json_array_append_new(dates,
+                                  json_make("{ss ss ss ss}", "id", json_text_or(row, "id", ""),
+                                            "severity", json_text_or(row, "severity", ""),
+                                            "cluster", json_text_or(row, "cluster", ""), "since",
+                                            json_text_or(row, "since", "")));
+        else if (since_of(row) < since_of(date))
+            json_object_set(date, "since", json_object_get(row, "since"));
+    }
+    return dates;
 }

@@ -98,3 +98,7 @@ int conditions_severity(const json_t *health);
    for each condition that holds; cluster is "" where a condition is of none. */
 json_t *conditions_counts(const json_t *health)
     __attribute__((returns_nonnull, warn_unused_result));
+
+/* [{id, severity, cluster, since}] of the conditions that hold, each triple once: the time is that
+   of the first one. */
+json_t *conditions_dates(const json_t *health) __attribute__((returns_nonnull, warn_unused_result));

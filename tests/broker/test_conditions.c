@@ -219,6 +219,39 @@ static void the_first_has_the_word_of_the_whole(void **state)
     }
 }
 
+/* A metric has one sample of each triple: the time of the first that holds. */
+static void of_several_conditions_the_first_has_the_date(void **state)
+{
+    static const struct condition conditions[] = {
+        { .kind = CONDITION_POOL_CLOSED, .since = { 40250 }, .what = "a", .cluster = "p" },
+        { .kind = CONDITION_POOL_CLOSED, .since = { 40000 }, .what = "b", .cluster = "p" },
+        { .kind = CONDITION_POOL_CLOSED, .since = { 50000 }, .what = "c", .cluster = "p" },
+        { .kind = CONDITION_POOL_CLOSED, .since = { 30000 }, .what = "d", .cluster = "q" },
+        { .kind = CONDITION_NODE_STRAY, .since = { 20000 }, .what = "n", .cluster = "p" },
+    };
+    owned(health) struct health *health = health_new();
+    owned(text) struct text *have = text_new(4096);
+    owned(json) json_t *described = NULL;
+    owned(json) json_t *dates = NULL;
+    const json_t *row;
+    size_t i;
+
+    (void)state;
+    health_begin(health);
+    for (i = 0; i < COUNT_OF(conditions); i++)
+        health_add(health, &conditions[i], mem_copy_chars(conditions[i].what));
+    health_end(health, (struct wall_time){ 60 * SECOND_MS }, NULL, NULL);
+    described = health_describe(health);
+    dates = conditions_dates(described);
+    json_array_foreach(dates, i, row)
+        text_add(have, "%s %s %s %s; ", json_text_or(row, "id", ""),
+                 json_text_or(row, "severity", ""), json_text_or(row, "cluster", ""),
+                 json_text_or(row, "since", ""));
+    assert_string_equal(have->chars, "pool_closed warning p 1970-01-01T00:00:40Z; "
+                                     "pool_closed warning q 1970-01-01T00:00:30Z; "
+                                     "node_stray note p 1970-01-01T00:00:20Z; ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +260,7 @@ int main(void)
         cmocka_unit_test(a_quiet_condition_is_shown_when_it_lasts),
         cmocka_unit_test(a_condition_is_dated_by_its_first_look),
         cmocka_unit_test(the_first_has_the_word_of_the_whole),
+        cmocka_unit_test(of_several_conditions_the_first_has_the_date),
     };
 
     mem_setup();

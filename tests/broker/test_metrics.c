@@ -22,6 +22,8 @@ static const char facts[] =
     "  {\"id\": \"pool_closed\", \"severity\": \"warning\", \"cluster\": \"\", \"count\": 0},"
     "  {\"id\": \"pool_closed\", \"severity\": \"warning\", \"cluster\": \"prod\", \"count\": 1},"
     "  {\"id\": \"pool_closed\", \"severity\": \"warning\", \"cluster\": \"prod\", \"count\": 1}],"
+    " \"condition_dates\": [{\"id\": \"pool_closed\", \"severity\": \"warning\","
+    "  \"cluster\": \"prod\", \"since\": \"2026-11-17T06:00:00Z\"}],"
     " \"condition_table\": [{\"id\": \"pool_closed\", \"affects\": \"nodes\","
     "  \"advice\": \"wait, or `ask`\"}],"
     " \"leads\": [{\"key\": \"gcp/m/z\", \"direction\": \"to_production\", \"known\": 7, "

@@ -51,8 +51,55 @@ has_kubelet() { [ -e "$root/etc/kubernetes/kubelet.conf" ]; }
 has_traces() {
     has_kubelet || [ -e "$root/etc/kubernetes/pki" ] || [ -e "$root/var/lib/kubelet/config.yaml" ]
 }
-has_k3s() { [ -e "$root/etc/systemd/system/k3s-agent.service.env" ]; }
-has_slurmd() { [ -e "$root/etc/default/slurmd" ]; }
+
+# is_unit NAME: it runs, or would be started again.  A unit that crashes again and again is not active.
+is_unit() {
+    systemctl is-enabled --quiet "$1" 2>/dev/null || systemctl is-active --quiet "$1" 2>/dev/null
+}
+
+# is_process NAME...: by the shell alone, as all names may be too many for one command line.
+is_process() {
+    for file in "$root"/proc/[0-9]*/comm; do
+        comm=''
+        { read -r comm <"$file"; } 2>/dev/null
+        for name in "$@"; do
+            if [ "$comm" = "$name" ]; then return 0; fi
+        done
+    done
+    return 1
+}
+
+# has_option NAMES FILE...: one of them is set to more than nothing; NAMES is a regular expression.
+has_option() {
+    names=$1
+    shift
+    grep -qsE "^[[:space:]]*(export[[:space:]]+)?($names)=[[:space:]]*[\"']?[[:space:]]*[^\"'[:space:]]" "$@"
+}
+
+# Packages and installers leave units and files of their own.  What serves, would be started, or has
+# options that sluice did not write is in a cluster, or may be.
+has_k3s() {
+    is_unit k3s-agent || is_unit k3s || is_process k3s k3s-agent k3s-server ||
+        has_option 'K3S_[A-Z_]+' "$root/etc/systemd/system/k3s-agent.service.env" \
+            "$root/etc/default/k3s-agent" "$root/etc/sysconfig/k3s-agent" ||
+        grep -qsE "^[\"']?(server|token|token-file)[\"']?[[:space:]]*:" "$root/etc/rancher/k3s/config.yaml" \
+            "$root"/etc/rancher/k3s/config.yaml.d/*.y*ml
+}
+has_slurmd() {
+    is_unit slurmd || is_process slurmd slurmd-wlm ||
+        has_option '[A-Za-z_][A-Za-z0-9_]*' "$root/etc/default/slurmd" "$root/etc/sysconfig/slurmd"
+}
+
+# found_daemon: prints the name of one that is there.
+found_daemon() {
+    for daemon in kubelet k3s slurmd; do
+        if "has_$daemon"; then
+            echo "$daemon"
+            return 0
+        fi
+    done
+    return 1
+}
 
 # report WORD TEXT: the answer of each verb; WORD is "ok" or a row of own_errors.c.  Whether steps run is
 # asked before the marker is read: of a run that ends meanwhile, the marker that is told is the last one.
@@ -67,9 +114,8 @@ report() {
     if [ "$m_state" = in ]; then
         echo "in_s=$(($(date +%s) - $(stat -c %Y "$dir/marker")))" # since when it has joined
     fi
-    if has_kubelet; then echo kubelet=1; fi
-    if has_k3s; then echo k3s=1; fi
-    if has_slurmd; then echo slurmd=1; fi
+    # With a marker nothing asks for it.
+    if [ "$m_state" = none ] && daemon=$(found_daemon); then echo "$daemon=1"; fi
     printf 'end=1\n'
     exit 0
 }
@@ -102,8 +148,8 @@ claim() {
     lock
     case $m_state in
     none)
-        if has_kubelet || has_k3s || has_slurmd; then
-            report taken "it runs a kubelet, k3s or slurmd, and has no marker"
+        if daemon=$(found_daemon); then
+            report taken "its $daemon runs, is enabled or has options, and it has no marker"
         fi
         ;;
     parked) ;;
@@ -241,9 +287,6 @@ k3s_join_start() {
     if systemctl is-active --quiet k3s-agent; then return 0; fi
     systemctl enable --now k3s-agent
 }
-
-# is_unit NAME: it runs, or would be started again.  A unit that crashes again and again is not active.
-is_unit() { systemctl is-enabled --quiet "$1" || systemctl is-active --quiet "$1"; }
 
 k3s_leave_stop() {
     if is_unit k3s-agent; then

@@ -19,6 +19,9 @@ static const char examination[] =
     "echo containerd=$(containerd --version 2>/dev/null | cut -d' ' -f3); "
     "echo k3s=$(k3s --version 2>/dev/null | head -n 1 | cut -d' ' -f3); "
     "echo slurmd=$(slurmd -V 2>/dev/null); "
+    "echo killall=$(command -v k3s-killall.sh); "
+    "for unit in k3s-agent slurmd; do "
+    "echo $unit.service=$(systemctl cat $unit.service >/dev/null 2>&1 && echo yes); done; "
     "echo gpus=$(nvidia-smi -L 2>/dev/null | grep -c ^GPU); echo end=1";
 
 enum { DISK_LEAST_KB = 1024 * 1024 };
@@ -73,18 +76,21 @@ static void judge_tools(struct own_call *call, const struct own_machine *machine
                         const struct ssh_answer *answer)
 {
     static const struct {
-        const char *join, *tool;
+        const char *join, *line, *tool;
     } needs[] = {
-        { "kubeadm", "kubeadm" },
-        { "kubeadm", "containerd" },
-        { "k3s", "k3s" },
-        { "slurmd", "slurmd" },
+        { "kubeadm", "kubeadm", "kubeadm" },
+        { "kubeadm", "containerd", "containerd" },
+        { "k3s", "k3s", "k3s" },
+        { "k3s", "killall", "k3s-killall.sh" },
+        { "k3s", "k3s-agent.service", "unit k3s-agent.service" },
+        { "slurmd", "slurmd", "slurmd" },
+        { "slurmd", "slurmd.service", "unit slurmd.service" },
     };
     char version[64];
 
     for (size_t i = 0; i < COUNT_OF(needs); i++)
         if (text_equal(needs[i].join, call->pool.join) &&
-            value_of(answer, needs[i].tool, version)[0] == '\0')
+            value_of(answer, needs[i].line, version)[0] == '\0')
             tell(call,
                  &(struct about){ FINDING_WRONG, "programs",
                                   "install it: the machine cannot join without it" },
@@ -127,8 +133,10 @@ static void judge_marker(struct own_call *call, const struct own_machine *machin
         tell(call,
              &(struct about){ FINDING_WRONG, "marker",
                               "give it its `group` in the list of machines, or let it leave its "
-                              "cluster" },
-             "machine %s is in a cluster, and nothing says in which", machine->name);
+                              "cluster; disable a unit that was only installed" },
+             "machine %s is in a cluster (its %s runs, is enabled or has options), and nothing "
+             "says in which",
+             machine->name, own_report_daemon(report));
     else if (report->failed[0] != '\0')
         tell(call, &(struct about){ FINDING_DOUBTFUL, "steps", "look at its step.log and log" },
              "machine %s is %s, and its steps ended early: %s", machine->name,

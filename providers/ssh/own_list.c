@@ -50,9 +50,9 @@ static bool read_state(const struct own_pool *pool, const struct own_machine *ma
         instance->state = instance->is_unplaced ? INSTANCE_OTHER : INSTANCE_PARKED;
         if (instance->is_unplaced)
             error_set(&instance->trouble, ERROR_INVALID,
-                      "machine %s runs a kubelet, k3s or slurmd, and neither its marker nor the "
-                      "list of machines says for which group",
-                      machine->name);
+                      "the %s of machine %s runs, is enabled or has options, and neither its "
+                      "marker nor the list of machines says for which group",
+                      own_report_daemon(report), machine->name);
         return true;
     case OWN_PARKED:
         instance->state = INSTANCE_PARKED;

@@ -95,8 +95,15 @@ int own_report_read(const char *output, size_t length, struct own_report *ret_re
     return 0;
 }
 
+const char *own_report_daemon(const struct own_report *report)
+{
+    return report->has_kubelet  ? "kubelet"
+           : report->has_k3s    ? "k3s"
+           : report->has_slurmd ? "slurmd"
+                                : NULL;
+}
+
 bool own_report_is_foreign(const struct own_report *report)
 {
-    return report->state == OWN_NONE &&
-           (report->has_kubelet || report->has_k3s || report->has_slurmd);
+    return report->state == OWN_NONE && own_report_daemon(report);
 }

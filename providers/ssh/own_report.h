@@ -33,5 +33,9 @@ int own_report_read(const char *output, size_t length, struct own_report *ret_re
 
 const char *own_state_name(enum own_state state);
 
+/* "kubelet", "k3s" or "slurmd", which runs, is enabled or has options; NULL: none of them. Machines
+   with a marker report none. */
+const char *own_report_daemon(const struct own_report *report);
+
 /* Whether it has a member of a cluster and no marker that says which. */
 bool own_report_is_foreign(const struct own_report *report);

@@ -366,7 +366,9 @@ static void doctor_reports_what_joining_lacks(void **state)
           { "1 machine: machine gpu-3 cannot be examined: its answer is not whole" } },
         { REPORT("ok", "none", "", "", "kubelet=1\n"),
           NULL,
-          { "2 marker: machine gpu-3 is in a cluster, and nothing says in which",
+          { "2 marker: machine gpu-3 is in a cluster (its kubelet runs, is enabled or has "
+            "options), "
+            "and nothing says in which",
             "1 machine: machine gpu-3 cannot be examined: no answer" } },
         { NULL, NULL, { "2 machine: machine gpu-3: no answer of gpu-3" } },
     };
@@ -388,6 +390,41 @@ static void doctor_reports_what_joining_lacks(void **state)
         for (size_t k = 0; k < COUNT_OF(rows[i].finds) && rows[i].finds[k]; k++)
             if (!strstr(findings->chars, rows[i].finds[k]))
                 fail_msg("no \"%s\" in:\n%s", rows[i].finds[k], findings->chars);
+        scene_close(&scene);
+    }
+}
+
+/* A program without its unit cannot be started. */
+static void doctor_reports_units_that_joining_lacks(void **state)
+{
+    static const struct {
+        const char *join, *examination, *find;
+    } rows[] = {
+        { "k3s", "k3s=v1.33.1\nkillall=/k3s-killall.sh\nk3s-agent.service=yes\nend=1\n", NULL },
+        { "k3s", "k3s=v1.33.1\nkillall=/k3s-killall.sh\nk3s-agent.service=\nend=1\n",
+          "2 programs: machine gpu-3 has no unit k3s-agent.service" },
+        { "k3s", "k3s=v1.33.1\nkillall=\nk3s-agent.service=yes\nend=1\n",
+          "2 programs: machine gpu-3 has no k3s-killall.sh" },
+        { "slurmd", "slurmd=slurm 24.11\nslurmd.service=yes\nend=1\n", NULL },
+        { "slurmd", "slurmd=slurm 24.11\nslurmd.service=\nend=1\n",
+          "2 programs: machine gpu-3 has no unit slurmd.service" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct scene scene;
+        owned(text) struct text *findings = text_new(TEXT_UNBOUNDED);
+
+        scene_open(&scene);
+        scene.a.join = rows[i].join;
+        scene.findings = findings;
+        scene.looks[2] = PARKED;
+        scene.examination = rows[i].examination;
+        provider_inspect(scene.provider, address(&scene.a), on_found, on_done, &scene);
+        await(&scene, 0);
+        if (!strstr(findings->chars, rows[i].find ?: "0 machine: machine gpu-3 answers") ||
+            (!rows[i].find && strstr(findings->chars, "programs:")))
+            fail_msg("%s: %s", rows[i].find, findings->chars);
         scene_close(&scene);
     }
 }
@@ -430,6 +467,7 @@ int main(void)
         cmocka_unit_test(what_stops_an_order_is_told),
         cmocka_unit_test(without_a_parked_machine_there_is_no_capacity),
         cmocka_unit_test(doctor_reports_what_joining_lacks),
+        cmocka_unit_test(doctor_reports_units_that_joining_lacks),
         cmocka_unit_test(only_a_whole_report_is_one),
     };
 

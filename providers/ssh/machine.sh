@@ -193,7 +193,7 @@ begin() {
 
 # What the steps need, without the secret; quoted, because they are read as shell text.
 write_parameters() {
-    for name in server labels taints node_name ca_hash cri_socket kubeadm_api slurm_options script \
+    for name in server labels taints k3s_config node_name ca_hash cri_socket kubeadm_api slurm_options script \
         step_limit; do
         eval "value=\${$name:-}"
         printf "%s='%s'\n" "$name" "$value"
@@ -277,8 +277,20 @@ kubeadm_leave_clean() {
 
 kubeadm_leave_runtime() { systemctl restart containerd; }
 
+# k3s reads *.yaml there, and so never half a file.
+k3s_file=$root/etc/rancher/k3s/config.yaml.d/sluice.yaml
+
+write_k3s_file() {
+    if [ -z "$k3s_config" ]; then
+        rm -f "$k3s_file"
+        return
+    fi
+    mkdir -p "${k3s_file%/*}" && printf '%s' "$k3s_config" >"$k3s_file.new" &&
+        sync "$k3s_file.new" && mv -f "$k3s_file.new" "$k3s_file"
+}
+
 k3s_join_environment() {
-    mkdir -p "$root/etc/systemd/system" &&
+    write_k3s_file && mkdir -p "$root/etc/systemd/system" &&
         printf "K3S_URL='%s'\nK3S_TOKEN='%s'\nK3S_NODE_NAME='%s'\n" "$server" "$secret" "$node_name" \
             >"$root/etc/systemd/system/k3s-agent.service.env"
 }
@@ -296,8 +308,8 @@ k3s_leave_stop() {
 }
 
 k3s_leave_remove() {
-    rm -rf "$root/etc/systemd/system/k3s-agent.service.env" "$root/var/lib/rancher/k3s/agent" \
-        "$root/etc/rancher/node"
+    rm -rf "$root/etc/systemd/system/k3s-agent.service.env" "$k3s_file" "$k3s_file.new" \
+        "$root/var/lib/rancher/k3s/agent" "$root/etc/rancher/node"
 }
 
 slurmd_join_options() {

@@ -9,6 +9,7 @@
 #include "base/secret.h"
 #include "base/text.h"
 #include "providers/ssh/own_errors.h"
+#include "providers/ssh/own_nodes.h"
 #include "providers/ssh/own_script.h"
 #include "providers/ssh/own_verbs.h"
 
@@ -233,6 +234,17 @@ static void add_order(const struct own_call *call, const struct own_machine *mac
     add_variable(input, "wanted_kind", pool->join);
 }
 
+static void add_nodes(const struct own_pool *pool, struct text *input)
+{
+    owned(text) struct text *taints = text_new(TEXT_UNBOUNDED);
+    owned(text) struct text *k3s_config = text_new(TEXT_UNBOUNDED);
+
+    own_taints_print(pool->taints, taints);
+    own_k3s_config_print(pool->labels, pool->taints, k3s_config);
+    add_variable(input, "taints", taints->chars);
+    add_variable(input, "k3s_config", k3s_config->chars);
+}
+
 static void add_parameters(const struct own_call *call, const struct own_machine *machine,
                            struct text *input)
 {
@@ -244,7 +256,7 @@ static void add_parameters(const struct own_call *call, const struct own_machine
     add_variable(input, "node_name", machine->name);
     add_variable(input, "server", pool->server);
     add_variable(input, "labels", pool->labels);
-    add_variable(input, "taints", pool->taints);
+    add_nodes(pool, input);
     add_variable(input, "ca_hash", call->pins);
     add_variable(input, "kubeadm_api", pool->kubeadm_api);
     add_variable(input, "cri_socket", pool->cri_socket);

@@ -9,6 +9,7 @@
 #include "providers/ssh/own.h"
 #include "providers/ssh/own_call.h"
 #include "providers/ssh/own_errors.h"
+#include "providers/ssh/own_nodes.h"
 #include "providers/ssh/own_verbs.h"
 
 #include <string.h>
@@ -103,6 +104,26 @@ static int check_quotes(const struct own_pool *pool, const char **ret_key, struc
     return 0;
 }
 
+/* What cannot reach a Node is refused: it would be missed only when pods do not fit. */
+static int check_nodes(const struct own_pool *pool, const char **ret_key, struct error *err)
+{
+    bool is_slurm = text_equal(pool->join, "slurmd");
+
+    *ret_key = "labels";
+    if (pool->labels && is_slurm)
+        return error_set(err, ERROR_INVALID,
+                         "not of `join: slurmd`: remove it, and give the node its feature in "
+                         "slurm.conf or in `slurm_options`");
+    if (own_labels_check(pool->labels, err) < 0)
+        return -1;
+    *ret_key = "taints";
+    if (pool->taints && (is_slurm || text_equal(pool->join, "script")))
+        return error_set(err, ERROR_INVALID, "not of `join: %s`: remove it%s", pool->join,
+                         is_slurm ? "; Slurm's nodes have no taints"
+                                  : ", and let the script set the Node's taints");
+    return own_taints_check(pool->taints, err);
+}
+
 static int check_pool(const void *object, const char **ret_key, struct error *err)
 {
     static const char *const kinds[] = { "kubeadm", "k3s", "slurmd", "script" };
@@ -132,7 +153,9 @@ static int check_pool(const void *object, const char **ret_key, struct error *er
     if (strspn(pool->group, "abcdefghijklmnopqrstuvwxyz0123456789-.") != strlen(pool->group) ||
         strlen(pool->group) >= sizeof((struct own_report *)0)->group)
         return error_set(err, ERROR_INVALID, "expected lower-case letters, digits, - and .");
-    return check_quotes(pool, ret_key, err);
+    if (check_quotes(pool, ret_key, err) < 0)
+        return -1;
+    return check_nodes(pool, ret_key, err);
 }
 
 static const struct setting account_settings[] = {
@@ -161,9 +184,10 @@ static const struct setting pool_settings[] = {
     { "server", SETTING_TEXT, offsetof(struct own_pool, server), "", 0, 0,
       "the API server that machines join; absent: the kubeconfig's" },
     { "labels", SETTING_TEXT, offsetof(struct own_pool, labels), "", 0, 0,
-      "labels of new Nodes: `key=value,key=value`" },
+      "labels of new Nodes: `key=value,key=value`; not of `join: slurmd`" },
     { "taints", SETTING_TEXT, offsetof(struct own_pool, taints), "", 0, 0,
-      "taints of new Nodes, as YAML: `{key: nvidia.com/gpu, effect: NoSchedule}`" },
+      "taints of new Nodes, as YAML: `{key: nvidia.com/gpu, effect: NoSchedule}`; of `join: "
+      "kubeadm` and `join: k3s`" },
     { "kubeadm_api", SETTING_TEXT, offsetof(struct own_pool, kubeadm_api), "v1beta4", 0, 0,
       "version of kubeadm's API: v1beta4, or v1beta3 before Kubernetes 1.31" },
     { "cri_socket", SETTING_TEXT, offsetof(struct own_pool, cri_socket),

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * machine.sh itself, run by this system's shell in a folder that plays the machine: which machine
- * can be claimed.
+ * can be claimed, and what the steps of k3s write.
  */
 #include "base/file.h"
 #include "base/text.h"
@@ -72,6 +72,20 @@ static void put(const struct machine *machine, const char *path, const char *cha
     mem_free(test_folder_write(machine->folder, name, chars));
 }
 
+static bool has(const struct machine *machine, const char *path)
+{
+    owned(chars) char *name = text_format("%s/root/%s", machine->folder, path);
+
+    return file_exists(name);
+}
+
+static struct text *read_root(const struct machine *machine, const char *path)
+{
+    owned(chars) char *name = text_format("%s/root/%s", machine->folder, path);
+
+    return test_file_read(name);
+}
+
 /* What it prints, with its errors, is in `said`. */
 static void run(struct machine *machine, const char *arguments)
 {
@@ -105,6 +119,18 @@ static void ask(struct machine *machine, const char *verb)
 static bool says(const struct machine *machine, const char *words)
 {
     return strstr(machine->said->chars, words) != NULL;
+}
+
+/* One step, with these parameters; its status is in `status`. */
+static void step(struct machine *machine, const char *function, const char *parameters)
+{
+    owned(chars) char *arguments = text_format(
+        "'%s/marker/tool' sluice step %s '%s/marker' <'%s/secret'", machine->folder, function,
+        machine->folder, machine->folder);
+
+    mem_free(test_folder_write(machine->folder, "secret", "abcdef.0123456789abcdef\n"));
+    mem_free(test_folder_write(machine->folder, "marker/parameters", parameters));
+    run(machine, arguments);
 }
 
 /* ---- which machine can be claimed ---- */
@@ -193,11 +219,71 @@ static void a_machine_without_systemd_is_judged_too(void **state)
     machine_close(&machine);
 }
 
+/* ---- the steps of k3s ---- */
+
+#define K3S_CONFIG "etc/rancher/k3s/config.yaml.d/sluice.yaml"
+#define K3S_PARAMETERS(config)                                                                     \
+    "server='https://b:6443'\nnode_name='gpu-1'\nk3s_config='" config "'\n"
+
+static void expect_file(const struct machine *machine, const char *path, const char *chars)
+{
+    owned(text) struct text *file = read_root(machine, path);
+
+    assert_string_equal(file->chars, chars);
+}
+
+/* Labels and taints stand in a file of their own, whatever an interrupted step left there. */
+static void k3s_gets_the_labels_and_taints(void **state)
+{
+    static const char config[] = "node-label+:\n  - \"a=b\"\nnode-taint+:\n  - \"c=:NoSchedule\"\n";
+    struct machine machine;
+
+    (void)state;
+    machine_open(&machine);
+    put(&machine, K3S_CONFIG, "node-label+:\n  - \"of-another=or");
+    put(&machine, K3S_CONFIG ".new", "node-la");
+    put(&machine, "etc/rancher/k3s/config.yaml", "snapshotter: zfs\n");
+    for (int i = 0; i < 2; i++) {
+        step(&machine, "k3s_join_environment",
+             K3S_PARAMETERS("node-label+:\n  - \"a=b\"\nnode-taint+:\n  - \"c=:NoSchedule\"\n"));
+        assert_string_equal(machine.said->chars, "");
+        assert_int_equal(machine.status, 0);
+        expect_file(&machine, K3S_CONFIG, config);
+        assert_false(has(&machine, K3S_CONFIG ".new"));
+        expect_file(&machine, K3S_ENVIRONMENT,
+                    "K3S_URL='https://b:6443'\nK3S_TOKEN='abcdef.0123456789abcdef'\n"
+                    "K3S_NODE_NAME='gpu-1'\n");
+    }
+    step(&machine, "k3s_leave_remove", K3S_PARAMETERS(""));
+    assert_int_equal(machine.status, 0);
+    assert_false(has(&machine, K3S_CONFIG));
+    assert_false(has(&machine, K3S_ENVIRONMENT));
+    expect_file(&machine, "etc/rancher/k3s/config.yaml", "snapshotter: zfs\n");
+    machine_close(&machine);
+}
+
+/* A pool without them leaves none of an earlier order. */
+static void a_pool_without_labels_leaves_no_file(void **state)
+{
+    struct machine machine;
+
+    (void)state;
+    machine_open(&machine);
+    put(&machine, K3S_CONFIG, "node-label+:\n  - \"of=another\"\n");
+    step(&machine, "k3s_join_environment", K3S_PARAMETERS(""));
+    assert_int_equal(machine.status, 0);
+    assert_false(has(&machine, K3S_CONFIG));
+    assert_true(has(&machine, K3S_ENVIRONMENT));
+    machine_close(&machine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_daemon_that_was_only_installed_takes_no_machine),
         cmocka_unit_test(a_machine_without_systemd_is_judged_too),
+        cmocka_unit_test(k3s_gets_the_labels_and_taints),
+        cmocka_unit_test(a_pool_without_labels_leaves_no_file),
     };
 
     mem_setup();

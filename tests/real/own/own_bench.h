@@ -126,7 +126,10 @@ static inline struct own_pool pool_of(const struct bench *bench, const char *gro
         .group = group,
         .join = join,
         .kubeconfig = text_equal(join, "slurmd") ? NULL : bench->kubeconfig,
-        .labels = "sluice.dev/ephemeral=true",
+        .labels = text_equal(join, "slurmd") ? NULL : "sluice.dev/ephemeral=true",
+        .taints = text_equal(join, "kubeadm") || text_equal(join, "k3s")
+                      ? "{key: nvidia.com/gpu, effect: NoSchedule}"
+                      : NULL,
         .kubeadm_api = "v1beta4",
         .cri_socket = "unix:///run/containerd/containerd.sock",
         .script = text_equal(join, "script") ? bench->mover : NULL,

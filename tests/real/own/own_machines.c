@@ -50,6 +50,14 @@ static void expect_no_secret(struct bench *bench)
     }
 }
 
+/* What a cluster's tool reads is gone with it. */
+static void expect_gone(struct bench *bench, const char *name)
+{
+    owned(chars) char *path = in(bench, name);
+
+    assert_false(file_exists(path));
+}
+
 static void a_machine_goes_round(void **state)
 {
     struct bench bench;
@@ -62,6 +70,8 @@ static void a_machine_goes_round(void **state)
     assert_int_equal(token_server_made(bench.tokens), 2);
     assert_int_equal(token_server_count(bench.tokens), 0);
     expect_no_secret(&bench);
+    expect_gone(&bench, "root/etc/rancher/k3s/config.yaml.d/sluice.yaml");
+    expect_gone(&bench, "root/etc/systemd/system/k3s-agent.service.env");
     owned(text) struct text *config = read_file(&bench, "config");
 
     assert_non_null(strstr(config->chars, "value: \"ssh://gpu-1\""));
@@ -364,8 +374,13 @@ static void a_step_that_hangs_is_ended(void **state)
 
 static void a_script_that_prints_garbage_has_not_joined(void **state)
 {
-    static const char *const garbage[] = { "all fine, I think", "{\"done\": false, \"ok\": true}",
-                                           "{\"undone\": true}", "{\"done\": \"true\"}", "" };
+    static const char *const garbage[] = { "all fine, I think",
+                                           "{\"done\": false, \"ok\": true}",
+                                           "{\"undone\": true}",
+                                           "{\"done\": \"true\"}",
+                                           "{garbage,\"done\":true}",
+                                           "{\"steps\":[{\"done\":true}],\"done\":false}",
+                                           "" };
     struct bench bench;
     struct provider_order order = { 0 };
 

@@ -24,6 +24,10 @@ enum { LOOK_MS = 20, MOVE_MS = 5 * MINUTE_MS }; /* a longer move hangs */
 
 #define MACHINE "gpu-1"
 
+/* The stand-in of kubeadm wants both. */
+#define NODES                                                                                      \
+    "labels: sluice.dev/ephemeral=true, taints: '{key: nvidia.com/gpu, effect: NoSchedule}'"
+
 static const char config_format[] =
     "time_zone: UTC\n"
     "windows:\n"
@@ -45,9 +49,9 @@ static const char config_format[] =
     " folder: '%s'}\n"
     "pools:\n"
     "  prod-a-rack: {cluster: prod-a, reservation: rack, provider: rack, group: b, join: kubeadm,"
-    " kubeconfig: '%s/kubeconfig'}\n"
+    " kubeconfig: '%s/kubeconfig', " NODES "}\n"
     "  research-a-rack: {cluster: research-a, reservation: rack, provider: rack, group: a,"
-    " join: kubeadm, kubeconfig: '%s/kubeconfig'}\n"
+    " join: kubeadm, kubeconfig: '%s/kubeconfig', " NODES "}\n"
     "queues:\n"
     "  chat: {wait_target: 30s, service: 20s}\n"
     "workloads:\n"

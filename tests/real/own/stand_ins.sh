@@ -44,6 +44,10 @@ join)
     [ -e $folder/state/clean ] || { echo "kubeadm: the machine was not cleaned" >&2; exit 1; }
     echo "\$config" | grep -qE '^    token: "[a-z0-9]{6}\.[a-z0-9]{16}"\$' || { echo "kubeadm: no token" >&2; exit 1; }
     echo "\$config" | grep -qE 'caCertHashes: \[sha256:[0-9a-f]{64}\]' || { echo "kubeadm: no pins" >&2; exit 1; }
+    echo "\$config" | grep -qF '  taints: [{key: "nvidia.com/gpu", value: "", effect: "NoSchedule"}' ||
+        { echo "kubeadm: no taints" >&2; exit 1; }
+    echo "\$config" | grep -qF '{name: node-labels, value: "sluice.dev/ephemeral=true"}' ||
+        { echo "kubeadm: no labels" >&2; exit 1; }
     echo "\$config" >"$folder/config"
     ps -eo args >>"$folder/processes"
     sleep 0.3
@@ -101,6 +105,8 @@ case "\$*" in
     ;;
 "enable --now k3s-agent")
     [ -e $folder/root/etc/systemd/system/k3s-agent.service.env ] || exit 1
+    printf 'node-label+:\n  - "sluice.dev/ephemeral=true"\nnode-taint+:\n  - "nvidia.com/gpu=:NoSchedule"\n' |
+        cmp - $folder/root/etc/rancher/k3s/config.yaml.d/sluice.yaml >&2 || exit 1
     [ ! -e $folder/state/k3s ] || { echo "systemctl: k3s-agent runs" >&2; exit 1; }
     : >$folder/state/k3s
     echo "k3s start" >>"$folder/steps"

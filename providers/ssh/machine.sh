@@ -329,6 +329,36 @@ slurmd_leave_stop() {
     rm -f "$root/etc/default/slurmd"
 }
 
+# is_json: whether standard input is one line with one JSON value.  Each string becomes \001 and each
+# other value \002, until one is left.
+is_json() {
+    awk '
+    /[[:cntrl:]]/ { exit 1 }
+    {
+        gsub(/"([^"\\]|\\["\\\/bfnrt]|\\u[0-9A-Fa-f][0-9A-Fa-f][0-9A-Fa-f][0-9A-Fa-f])*"/, "\001")
+        gsub(/true|false|null/, "\002")
+        gsub(/-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/, "\002")
+        gsub(/ /, "")
+        do {
+            count = gsub(/\[([\001\002](,[\001\002])*)?\]/, "\002")
+            count += gsub(/\{(\001:[\001\002](,\001:[\001\002])*)?\}/, "\002")
+        } while (count > 0)
+        exit ($0 !~ /^[\001\002]$/)
+    }'
+}
+
+# is_done LINE: the form that docs/machines.md has; a second "done" would leave open which one counts.
+is_done() {
+    case $1 in
+    *'"done"'*'"done"'*) return 1 ;;
+    '{"done":true'[,}]* | '{"done": true'[,}]*) printf '%s\n' "$1" | is_json ;;
+    *) return 1 ;;
+    esac
+}
+
+newline='
+'
+
 # The operator's: docs/machines.md has the contract.
 run_script() {
     out=$(printf '%s\n' "$secret" | SLUICE_VERB=$1 SLUICE_NODE=$node_name SLUICE_GROUP=$m_group \
@@ -338,11 +368,10 @@ run_script() {
     if [ $code -ne 0 ]; then hide_secret <"$dir/script.errors" | tail -c 300; fi
     rm -f "$dir/script.errors" # it may have the token
     if [ $code -ne 0 ]; then return $code; fi
-    case $(printf %s "$out" | tr -d '[:space:]') in
-    '{"done":true}' | '{"done":true,'*'}' | '{'*',"done":true}' | '{'*',"done":true,'*'}') return 0 ;;
-    esac
-    printf 'the script ended with 0, and printed no JSON object with "done": true: %s' \
-        "$(printf %s "$out" | hide_secret | tr -dc '[:print:]' | head -c 120)"
+    last=${out##*"$newline"}
+    if is_done "$last"; then return 0; fi
+    printf 'the script ended with 0, and printed no JSON object with "done": true as its last line: %s' \
+        "$(printf %s "$last" | hide_secret | tr -dc '[:print:]' | head -c 120)"
     return 65
 }
 script_join_run() { run_script join; }

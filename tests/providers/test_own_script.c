@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * machine.sh itself, run by this system's shell in a folder that plays the machine: which machine
- * can be claimed, and what the steps of k3s write.
+ * can be claimed, what the steps of k3s write, and which words of a script mean success.
  */
 #include "base/file.h"
 #include "base/text.h"
@@ -277,6 +277,61 @@ static void a_pool_without_labels_leaves_no_file(void **state)
     machine_close(&machine);
 }
 
+/* ---- what a script says ---- */
+
+/* Runs a script that prints this. */
+static void run_script(struct machine *machine, const char *prints)
+{
+    owned(chars) char *script = text_format("%s/bin/move", machine->folder);
+    owned(chars) char *parameters = text_format(
+        "script='%s'\nnode_name='gpu-1'\nserver=''\nca_hash=''\nlabels=''\n", script);
+
+    mem_free(test_folder_write(machine->folder, "prints", prints));
+    write_program(machine, "bin/move", "#!/bin/sh\ncat \"${0%/bin/move}/prints\"\n");
+    step(machine, "script_join_run", parameters);
+}
+
+static void only_the_documented_line_means_success(void **state)
+{
+    static const struct {
+        const char *prints;
+        bool is_done;
+    } rows[] = {
+        { "{\"done\": true}\n", true },
+        { "{\"done\":true}", true },
+        { "pulling images\n{\"not\": \"it\"}\n{\"done\": true}\n\n", true },
+        { "{\"done\": true, \"took_s\": 7}\n", true },
+        { "{\"done\":true,\"steps\":[{\"name\":\"a\"}]}\n", true },
+        { "{\"steps\":[{\"name\":\"a\",\"done\":true}],\"done\":false}\n", false },
+        { "{garbage,\"done\":true}\n", false },
+        { "{\"done\": true}\nand then the disk was full\n", false },
+        { "{\"done\": true, garbage}\n", false },
+        { "{\"done\": true,}\n", false },
+        { "{\"done\": true, \"done\": false}\n", false },
+        { "{\"done\": true, \"steps\": [\n", false },
+        { "{\"done\": true}}\n", false },
+        { "{\"done\": true} {\"done\": false}\n", false },
+        { "{\"done\": truely}\n", false },
+        { "{\"done\": \"true\"}\n", false },
+        { "{\"done\": false}\n", false },
+        { "{\n  \"done\": true\n}\n", false },
+        { " {\"done\": true}\n", false },
+        { "", false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct machine machine;
+
+        machine_open(&machine);
+        run_script(&machine, rows[i].prints);
+        if ((machine.status == 0) != rows[i].is_done ||
+            says(&machine, "printed no JSON object") == rows[i].is_done)
+            fail_msg("\"%s\": status %d, %s", rows[i].prints, machine.status, machine.said->chars);
+        machine_close(&machine);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +339,7 @@ int main(void)
         cmocka_unit_test(a_machine_without_systemd_is_judged_too),
         cmocka_unit_test(k3s_gets_the_labels_and_taints),
         cmocka_unit_test(a_pool_without_labels_leaves_no_file),
+        cmocka_unit_test(only_the_documented_line_means_success),
     };
 
     mem_setup();

@@ -317,9 +317,13 @@ slurmd_join_options() {
         printf "SLURMD_OPTIONS='%s'\n" "$slurm_options" >"$root/etc/default/slurmd"
 }
 
+# systemd says nothing if a condition of the unit keeps it from starting.
 slurmd_join_start() {
     if systemctl is-active --quiet slurmd; then return 0; fi
-    systemctl enable --now slurmd
+    systemctl enable --now slurmd || return 1
+    if systemctl is-active --quiet slurmd; then return 0; fi
+    echo 'slurmd was started and does not run: see `systemctl status slurmd`'
+    return 1
 }
 
 slurmd_leave_stop() {

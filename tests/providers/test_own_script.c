@@ -15,11 +15,14 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* Units are files below units/: NAME.enabled, NAME.active. */
+/* Units are files below units/: NAME.enabled, NAME.active.  As systemd's, it starts none whose
+   condition is not met (Debian's slurmd wants slurm.conf), and says nothing. */
 static const char systemctl[] = "#!/bin/sh\n"
                                 "case $1 in\n"
                                 "is-enabled) [ -e \"$SLUICE_ROOT/units/$3.enabled\" ] ;;\n"
                                 "is-active) [ -e \"$SLUICE_ROOT/units/$3.active\" ] ;;\n"
+                                "enable) [ ! -e \"$SLUICE_ROOT/etc/slurm/slurm.conf\" ] ||"
+                                " : >\"$SLUICE_ROOT/units/$3.active\" ;;\n"
                                 "*) exit 1 ;;\n"
                                 "esac\n";
 
@@ -277,6 +280,26 @@ static void a_pool_without_labels_leaves_no_file(void **state)
     machine_close(&machine);
 }
 
+/* ---- slurmd ---- */
+
+/* A unit that systemd passes over is no success. */
+static void a_slurmd_that_does_not_start_has_not_joined(void **state)
+{
+    struct machine machine;
+
+    (void)state;
+    machine_open(&machine);
+    make_folder(&machine, "root/units");
+    step(&machine, "slurmd_join_start", "");
+    assert_int_equal(machine.status, 1);
+    assert_true(says(&machine, "systemctl status slurmd"));
+    put(&machine, "etc/slurm/slurm.conf", "ClusterName=a\n");
+    step(&machine, "slurmd_join_start", "");
+    assert_int_equal(machine.status, 0);
+    assert_string_equal(machine.said->chars, "");
+    machine_close(&machine);
+}
+
 /* ---- what a script says ---- */
 
 /* Runs a script that prints this. */
@@ -339,6 +362,7 @@ int main(void)
         cmocka_unit_test(a_machine_without_systemd_is_judged_too),
         cmocka_unit_test(k3s_gets_the_labels_and_taints),
         cmocka_unit_test(a_pool_without_labels_leaves_no_file),
+        cmocka_unit_test(a_slurmd_that_does_not_start_has_not_joined),
         cmocka_unit_test(only_the_documented_line_means_success),
     };
 

@@ -166,13 +166,11 @@ static inline const char *cloud_key(void)
     return pem;
 }
 
-/* The files that the accounts of all rows name. */
-/* As many machines as both pools may ever have. */
-static inline void cloud_write_machines(const char *folder)
+static inline void cloud_write_machines(const char *folder, int count)
 {
     owned(text) struct text *list = text_new(TEXT_UNBOUNDED);
 
-    for (int i = 1; i <= 32; i++)
+    for (int i = 1; i <= count; i++)
         text_add(list,
                  "gpu-%02d: {address: gpu-%02d, host_key: 'ssh-ed25519 "
                  "AAAAC3NzaC1lZDI1NTE5AAAAILLYeqPn2zEamG0SdiP7ldy/I4KmmU8LS2UpN3LRA390'}\n",
@@ -180,9 +178,10 @@ static inline void cloud_write_machines(const char *folder)
     mem_free(test_folder_write(folder, "machines.yaml", list->chars));
 }
 
+/* The files that the accounts of all rows name; as many machines as both pools may ever have. */
 static inline void cloud_write_accounts(const char *folder)
 {
-    cloud_write_machines(folder);
+    cloud_write_machines(folder, 32);
     owned(chars) char *key_path = test_folder_write(folder, "oracle.pem", cloud_key());
     owned(chars) char *profiles = text_format("[SIM]\nuser=ocid1.user.u\nfingerprint=aa:bb\n"
                                               "tenancy=ocid1.tenancy.t\nregion=us-test-1\n"

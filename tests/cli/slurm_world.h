@@ -49,13 +49,10 @@ static inline char *config_of(const struct kind *kind)
                        rest, host_key, machine, at_research + strlen(research));
 }
 
-/* more: further keys of the cluster.  is_slow: scancel takes seconds, and jobs take hours. */
-static inline struct rehearsal *open_with(const struct kind *kind, const char *folder,
-                                          uint64_t seed, const char *more, bool is_slow)
+/* is_slow: scancel takes seconds, and jobs take hours. */
+static inline struct rehearsal *open_world(const struct kind *kind, const char *folder,
+                                           uint64_t seed, const char *config, bool is_slow)
 {
-    owned(chars) char *plain = config_of(kind);
-    const char *at = strstr(plain, "poll: 15s");
-    owned(chars) char *config = text_format("%.*s%s%s", (int)(at - plain), plain, more, at);
     int head = (int)(strstr(small_machines, "jobs: ") - small_machines);
     owned(chars) char *world = text_format(
         "seed: %llu\n%.*sjobs: {backlog: 12, duration: %s}\n"
@@ -69,6 +66,17 @@ static inline struct rehearsal *open_with(const struct kind *kind, const char *f
     rehearsal = world_start(folder, config, world, 6, seed);
     rehearsal_run(rehearsal, MINUTE_MS);
     return rehearsal;
+}
+
+/* more: further keys of the cluster. */
+static inline struct rehearsal *open_with(const struct kind *kind, const char *folder,
+                                          uint64_t seed, const char *more, bool is_slow)
+{
+    owned(chars) char *plain = config_of(kind);
+    const char *at = strstr(plain, "poll: 15s");
+    owned(chars) char *config = text_format("%.*s%s%s", (int)(at - plain), plain, more, at);
+
+    return open_world(kind, folder, seed, config, is_slow);
 }
 
 static inline struct rehearsal *begin_with(const struct kind *kind, const char *folder,

@@ -12,6 +12,7 @@
 #include "clusters/slurm/slurm_errors.h"
 #include "clusters/slurm/slurm_machine.h"
 #include "clusters/slurm/slurm_read.h"
+#include "clusters/slurm/slurm_scripts.h"
 #include "clusters/slurm_inspect.h"
 #include "clusters/slurm_snapshot.h"
 
@@ -38,6 +39,7 @@ struct slurm_cluster {
     struct cluster base;
     struct slurm_settings own;
     struct slurm_client *client;
+    struct slurm_scripts *scripts;
     struct timer *timer;
     bool is_asking;
     int64_t round_ms;                  /* begin of the last round's lists, loop time */
@@ -86,6 +88,11 @@ bool slurm_cluster_has_reservation(const struct cluster *cluster, const char *na
     return false;
 }
 
+void slurm_cluster_read_script(struct cluster *cluster, const char *job, const char *key)
+{
+    slurm_scripts_ask(of(cluster)->scripts, job, key);
+}
+
 /* ---- a round ---- */
 
 static void ask_next(struct slurm_cluster *slurm, enum slurm_action action);
@@ -118,6 +125,21 @@ static void end_round(struct slurm_cluster *slurm, const struct error *err)
     cluster_tell_news(&slurm->base);
 }
 
+/* Of jobs that are gone, or have started again, no script is wanted any more. */
+static void forget_scripts(struct slurm_cluster *slurm)
+{
+    owned(map) struct map *keys = map_new(NULL);
+    void *value;
+
+    for (size_t i = 0; map_next(slurm->base.snapshot.pods, &i, NULL, &value);) {
+        const char *key = pod_annotation(value, SLURM_NOTE_RESTARTS);
+
+        if (key)
+            map_set(keys, key, slurm);
+    }
+    slurm_scripts_keep(slurm->scripts, keys);
+}
+
 static void adopt_round(struct slurm_cluster *slurm)
 {
     struct snapshot *snapshot = &slurm->base.snapshot;
@@ -125,7 +147,8 @@ static void adopt_round(struct slurm_cluster *slurm)
                                        slurm->lists[SLURM_LIST_JOBS],
                                        slurm->lists[SLURM_LIST_RESERVATIONS],
                                        slurm->lists[SLURM_LIST_PARTITIONS] };
-    const struct slurm_view view = { slurm->base.name, slurm->own.machine, slurm->own.signal };
+    const struct slurm_view view = { slurm->base.name, slurm->own.machine, slurm->own.signal,
+                                     slurm_scripts_read(slurm->scripts) };
     struct error err;
 
     if (slurm_snapshot_fill(snapshot, &lists, &view, &err) < 0) {
@@ -133,6 +156,7 @@ static void adopt_round(struct slurm_cluster *slurm)
         end_round(slurm, &err);
         return;
     }
+    forget_scripts(slurm);
     snapshot->is_known = true;
     snapshot->devices_are_known = true; /* GRES are of the node itself */
     snapshot->nodes_seen_ms = snapshot->pods_seen_ms = slurm->round_ms;
@@ -258,6 +282,13 @@ void slurm_cluster_hurry(struct cluster *cluster, int64_t since_ms)
         timer_set_sooner(slurm->timer, HURRY_MS);
 }
 
+static void on_script(void *context)
+{
+    struct slurm_cluster *slurm = context;
+
+    slurm_cluster_hurry(&slurm->base, loop_now(slurm->base.world->loop));
+}
+
 /* ---- the kind ---- */
 
 #define IN(member) offsetof(struct slurm_settings, member)
@@ -283,8 +314,9 @@ static const struct setting own_settings[] = {
       "if "
       "no pool is of this cluster" },
     { "checkpoint_signal", SETTING_TEXT, IN(signal), "", 0, 0,
-      "signal that asks a batch script for a checkpoint, if its job names none; a script without a "
-      "trap for it ends, and its job fails; absent: none is sent" },
+      "signal that asks a batch script for a checkpoint, if neither its job's comment nor the "
+      "script "
+      "names one; a script without a trap for it ends, and its job fails; absent: none is sent" },
     { "checkpoint_lead", SETTING_DURATION, IN(checkpoint_ms), "2m", 0, HOUR_MS,
       "how long before a job must go its signal is sent" },
     { "poll", SETTING_DURATION, IN(poll_ms), "5s", SECOND_MS, MINUTE_MS,
@@ -322,6 +354,7 @@ static struct cluster *open_slurm(struct world *world, const struct cluster_sett
         cluster_close(&slurm->base);
         return NULL;
     }
+    slurm->scripts = slurm_scripts_new(slurm->client, on_script, slurm);
     return &slurm->base;
 }
 
@@ -332,6 +365,7 @@ static void close_slurm(struct cluster *cluster)
     slurm_inspection_free(slurm->inspection);
     if (slurm->client)
         slurm_client_free(slurm->client);
+    slurm_scripts_free(slurm->scripts);
     for (int i = 0; i < SLURM_ACTION_COUNT; i++)
         json_decref(slurm->lists[i]);
     timer_free(slurm->timer);

@@ -21,5 +21,9 @@ void slurm_cluster_hurry(struct cluster *cluster, int64_t since_ms);
 /* Whether the last list of reservations that was read has one of this name, on whatever nodes. */
 bool slurm_cluster_has_reservation(const struct cluster *cluster, const char *name);
 
+/* Reads the job's batch script, unless it is known; a later round shows its signal
+   (SLURM_NOTE_SCRIPT).  key: SLURM_NOTE_RESTARTS. */
+void slurm_cluster_read_script(struct cluster *cluster, const char *job, const char *key);
+
 /* How long before a job must go its checkpoint signal is sent, in ms. */
 int64_t slurm_cluster_checkpoint_ms(const struct cluster *cluster);

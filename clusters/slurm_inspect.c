@@ -37,6 +37,7 @@ static const struct {
     { SLURM_SIGNAL_JOB, FINDING_DOUBTFUL, "jobs are not asked for a checkpoint" },
     { SLURM_REQUEUE_JOB, FINDING_WRONG, "jobs cannot be requeued" },
     { SLURM_CANCEL_JOB, FINDING_DOUBTFUL, "a job that cannot be requeued keeps its node" },
+    { SLURM_READ_SCRIPT, FINDING_DOUBTFUL, "sluice does not know what jobs ask for with --signal" },
     { SLURM_COMMENT_JOB, FINDING_DOUBTFUL, "jobs are not told that their node leaves" },
 };
 

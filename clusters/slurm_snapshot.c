@@ -13,7 +13,9 @@
 #include "clusters/node_marks.h"
 #include "clusters/slurm/slurm_hosts.h"
 #include "clusters/slurm/slurm_machine.h"
+#include "clusters/slurm/slurm_node.h"
 #include "clusters/slurm/slurm_read.h"
+#include "clusters/slurm/slurm_scripts.h"
 
 #include <limits.h>
 #include <string.h>
@@ -91,60 +93,6 @@ static void add_partition(struct build *build, const json_t *item)
 
 /* ---- nodes ---- */
 
-/* Parked by sluice.  A reason may outlive its drain. */
-static bool is_parked(const struct slurm_node *node)
-{
-    return node->states & SLURM_NODE_DRAIN && text_starts_with(node->reason, SLURM_REASON_PARKED);
-}
-
-/* When slurmd registers, slurmctld ends NOT_RESPONDING, but DOWN only as ReturnToService says.  A
-   slurmctld that was started again remembers DOWN alone: then slurmd has no start. */
-static bool is_away(const struct slurm_node *node)
-{
-    return node->states & (SLURM_NODE_SILENT | SLURM_NODE_OFF) ||
-           (node->states & SLURM_NODE_DOWN && node->slurmd_start_s == 0);
-}
-
-/* A record without a machine: it is none of the cluster's nodes now. */
-static bool is_vacant(const struct slurm_node *node)
-{
-    return node->states & SLURM_NODE_FUTURE ||
-           (node->states & SLURM_NODE_OFF && !(node->states & SLURM_NODE_BUSY)) ||
-           (is_away(node) && is_parked(node));
-}
-
-/* Nothing but DOWN keeps it from being ready, and the resume ends that. */
-static bool is_held_down(const struct slurm_node *node)
-{
-    return is_parked(node) && node->states & SLURM_NODE_DOWN &&
-           !(node->states & (SLURM_NODE_CHANGING | SLURM_NODE_INVALID));
-}
-
-/* slurmctld's own word for a machine that died.  24.11 adds it to a reason that outlived what it
-   was given for, or that a drain has; neither does so on a node that a person set DOWN. */
-static bool is_by_slurmctld(const char *reason)
-{
-    const char *last = strrchr(reason, ':');
-
-    return text_equal(reason, "Not responding") || (last && text_equal(last, ": Not responding"));
-}
-
-/* "down": somebody took it out of service and said why; "silent": perhaps.  24.11 keeps a reason on
-   a node that was resumed, and such a node is silent for seconds, or UNKNOWN after a restart of
-   slurmctld.  NULL: neither. */
-static const char *out_of(const struct slurm_node *node)
-{
-    bool is_others = node->reason[0] != '\0' && !is_by_slurmctld(node->reason) &&
-                     !text_starts_with(node->reason, SLURM_REASON_LEAVING) &&
-                     !text_starts_with(node->reason, SLURM_REASON_PARKED);
-
-    if (!is_others || node->states & (SLURM_NODE_DRAIN | SLURM_NODE_UNKNOWN))
-        return NULL;
-    return node->states & SLURM_NODE_DOWN     ? "down"
-           : node->states & SLURM_NODE_SILENT ? "silent"
-                                              : NULL;
-}
-
 static json_t *labels_of(const struct slurm_node *node)
 {
     json_t *labels = json_object();
@@ -185,9 +133,9 @@ static json_t *notes_of(const struct build *build, const struct slurm_node *node
     json_put(notes, SLURM_NOTE_COMMENT, json_text(node->comment));
     if (node->states & SLURM_NODE_DYNAMIC)
         json_put(notes, SLURM_NOTE_DYNAMIC, json_text("true"));
-    if (out_of(node))
-        json_put(notes, SLURM_NOTE_OUT, json_text(out_of(node)));
-    if (is_held_down(node))
+    if (slurm_node_out_of(node))
+        json_put(notes, SLURM_NOTE_OUT, json_text(slurm_node_out_of(node)));
+    if (slurm_node_is_held_down(node))
         json_put(notes, SLURM_NOTE_HELD_DOWN, json_text("true"));
     if (is_drained)
         json_put(notes, SLURM_NOTE_DRAIN,
@@ -196,7 +144,7 @@ static json_t *notes_of(const struct build *build, const struct slurm_node *node
         json_put(notes, SLUICE_NOTE_TRANSFER, json_text(leaving));
     if (reserved)
         json_put(notes, SLURM_NOTE_RESERVATION, json_text(reserved->name));
-    if (reserved && !is_parked(node)) {
+    if (reserved && !slurm_node_is_parked(node)) {
         owned(chars) char *transfer = transfer_of(reserved->name, SLURM_RESERVATION_START);
 
         json_put(notes, SLUICE_NOTE_TRANSFER, json_text(transfer));
@@ -224,7 +172,7 @@ static json_t *taints_of(const struct slurm_node *node, const json_t *notes)
 /* A maintenance reservation of another keeps jobs away as a drain does, and so does DOWN. */
 static bool is_closed(const struct build *build, const struct slurm_node *node)
 {
-    return node->states & SLURM_NODE_DRAIN || out_of(node) ||
+    return node->states & SLURM_NODE_DRAIN || slurm_node_out_of(node) ||
            (node->states & SLURM_NODE_MAINT && !map_get(build->reserved, node->name));
 }
 
@@ -270,7 +218,7 @@ static int read_node(struct build *build, const json_t *item, struct error *err)
 
     if (slurm_read_node(item, &node, err) < 0)
         return -1;
-    if (!is_vacant(&node))
+    if (!slurm_node_is_vacant(&node))
         add_node(build, &node);
     slurm_node_clear(&node);
     return 0;
@@ -313,11 +261,32 @@ static const char *host_of(const struct build *build, const struct slurm_job *jo
     return job->is_batch && host ? host : "";
 }
 
+/* Its comment wins over its script, and this over the cluster's signal. */
+static void note_signal(const struct slurm_view *view, const char *key, json_t *notes)
+{
+    const struct slurm_script *script = view->scripts ? map_get(view->scripts, key) : NULL;
+    const char *signal = view->signal ?: "";
+
+    (void)json_object_del(notes, SLURM_NOTE_STEPS);
+    (void)json_object_del(notes, SLURM_NOTE_SCRIPT);
+    if (json_object_get(notes, SLURM_NOTE_SIGNAL))
+        return;
+    if (view->scripts && !(script && script->is_known))
+        json_put(notes, SLURM_NOTE_SCRIPT, json_text(SLURM_SCRIPT_UNREAD));
+    else if (script && script->why)
+        json_put(notes, SLURM_NOTE_SCRIPT, json_text(script->why));
+    else if (script && script->signal.name[0] != '\0')
+        signal = script->signal.name;
+    if (signal[0] != '\0')
+        json_put(notes, SLURM_NOTE_SIGNAL, json_text(signal));
+    if (script && script->signal.is_for_steps)
+        json_put(notes, SLURM_NOTE_STEPS, json_text("true"));
+}
+
 static json_t *job_notes(const struct build *build, const struct slurm_job *job, const char *name,
                          size_t nodes)
 {
     json_t *notes = json_object();
-    const char *signal = build->view->signal;
     const char *host = host_of(build, job, name);
     owned(chars) char *count = text_format("%zu", nodes);
     owned(chars) char *key = text_format("%s.%lld", name, (long long)job->restarts);
@@ -325,12 +294,13 @@ static json_t *job_notes(const struct build *build, const struct slurm_job *job,
     slurm_read_notes(job->comment, notes);
     slurm_read_notes(job->extra, notes);
     slurm_read_notes(job->admin_comment, notes);
-    if (signal && signal[0] != '\0' && !json_object_get(notes, SLURM_NOTE_SIGNAL))
-        json_put(notes, SLURM_NOTE_SIGNAL, json_text(signal));
-    if (host[0] != '\0')
+    if (host[0] != '\0') {
+        note_signal(build->view, key, notes);
         json_put(notes, SLURM_NOTE_HOST, json_text(host));
-    else
-        (void)json_object_del(notes, SLURM_NOTE_SIGNAL); /* it would go to a step, or to nothing */
+    } else { /* a signal would go to a step, or to nothing */
+        (void)json_object_del(notes, SLURM_NOTE_SIGNAL);
+        (void)json_object_del(notes, SLURM_NOTE_SCRIPT);
+    }
     if (job->admin_comment && job->admin_comment[0] != '\0')
         json_put(notes, SLURM_NOTE_ADMIN_COMMENT, json_text(job->admin_comment));
     json_put(notes, SLURM_NOTE_JOB, json_text(name));

@@ -14,13 +14,12 @@
 #pragma once
 
 #include "base/error.h"
+#include "clusters/slurm/slurm_node.h"
 #include "clusters/snapshot.h"
 
 #include <jansson.h>
 
 #define SLURM_RESERVATION_START "sluice_"
-#define SLURM_REASON_LEAVING "sluice-leaving "
-#define SLURM_REASON_PARKED "sluice-parked "
 
 /* Annotations of a node of Slurm. */
 #define SLURM_NOTE_STATE "slurm/state"         /* "MIXED+DRAIN" */
@@ -40,6 +39,9 @@
 #define SLURM_NOTE_HOST "slurm/host"                   /* where its batch script runs */
 #define SLURM_NOTE_ADMIN_COMMENT "slurm/admin-comment" /* if there is one */
 #define SLURM_NOTE_SIGNAL "sluice.dev/checkpoint-signal"
+#define SLURM_NOTE_STEPS "slurm/signal-for-steps" /* "true": the batch script does not get it */
+#define SLURM_NOTE_SCRIPT "slurm/script"          /* why its signal is not that of its script */
+#define SLURM_SCRIPT_UNREAD "unread"              /* that: it may ask for another one */
 
 /* The owner of a job that Slurm can start again; one without it is lost when it ends. */
 #define SLURM_OWNER_KIND "SlurmJob"
@@ -53,8 +55,9 @@ struct slurm_lists {
 
 struct slurm_view {
     const char *cluster;
-    const char *machine; /* provider ID with blanks: "gce://p/z/{name}" */
-    const char *signal;  /* of jobs that name none; "" or NULL: none */
+    const char *machine;       /* provider ID with blanks: "gce://p/z/{name}" */
+    const char *signal;        /* of jobs that name none; "" or NULL: none */
+    const struct map *scripts; /* slurm_scripts_read(); NULL: none can be read */
 };
 
 /* Replaces nodes and pods.  ERROR_CORRUPT: a list cannot be read; the snapshot stays as it was. */

@@ -141,7 +141,7 @@ const struct slurm_action_row slurm_actions[SLURM_ACTION_COUNT] = {
                            "",
                            "",
                            { { 0,
-                               "timeout 4 scancel --batch --signal={signal} --nodelist={node} "
+                               "timeout 4 scancel[ {whom}] --signal={signal} --nodelist={node} "
                                "{job}",
                                SLURM_NOTHING } } },
     [SLURM_REQUEUE_JOB] = { "requeue a job",
@@ -172,6 +172,15 @@ const struct slurm_action_row slurm_actions[SLURM_ACTION_COUNT] = {
                             "",
                             { { 0, "scontrol update JobId={job} AdminComment={comment}",
                                 SLURM_NOTHING } } },
+    [SLURM_READ_SCRIPT] = { "read a batch script",
+                            NULL,
+                            false,
+                            HTTP_GET,
+                            0,
+                            0,
+                            "",
+                            "",
+                            { { 0, "scontrol write batch_script {job} -", SLURM_TEXT } } },
 };
 
 const struct slurm_command *slurm_command_for(enum slurm_action action, int release)
@@ -193,15 +202,11 @@ static char *value_of(const struct slurm_blanks *blanks, const char *name, size_
         const char *name;
         const char *value;
     } rows[] = {
-        { "node", blanks->node },
-        { "node_name", blanks->node },
-        { "state", blanks->state },
-        { "reason", blanks->reason },
-        { "comment", blanks->comment },
-        { "job", blanks->job },
-        { "job_id", blanks->job },
-        { "signal", blanks->signal },
-        { "reservation", blanks->reservation },
+        { "node", blanks->node },       { "node_name", blanks->node },
+        { "state", blanks->state },     { "reason", blanks->reason },
+        { "comment", blanks->comment }, { "job", blanks->job },
+        { "job_id", blanks->job },      { "signal", blanks->signal },
+        { "whom", blanks->whom },       { "reservation", blanks->reservation },
     };
 
     if (length == strlen("starts") && memcmp(name, "starts", length) == 0)

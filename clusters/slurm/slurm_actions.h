@@ -32,6 +32,7 @@ enum slurm_action {
     SLURM_REQUEUE_JOB,
     SLURM_CANCEL_JOB,
     SLURM_COMMENT_JOB,
+    SLURM_READ_SCRIPT,
     SLURM_ACTION_COUNT,
 };
 
@@ -43,6 +44,7 @@ struct slurm_blanks {
     const char *comment;
     const char *job;    /* "12", or "12_3" for a task of an array */
     const char *signal; /* "USR1" */
+    const char *whom;   /* "--batch": the signal is for the batch script; NULL: for its steps */
     const char *reservation;
     int64_t starts_s; /* Unix time; 0: now */
 };

@@ -18,6 +18,7 @@ static const struct slurm_blanks filled = {
     .reason = "it's sluice's; $(reboot)",
     .job = "12_3",
     .signal = "USR1",
+    .whom = "--batch",
     .reservation = "sluice_t-1",
     .starts_s = 1795660000,
 };

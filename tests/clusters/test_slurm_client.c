@@ -6,6 +6,7 @@
  */
 #include "base/input/json.h"
 #include "clusters/slurm/slurm_client.h"
+#include "clusters/slurm/slurm_scripts.h"
 #include "tests/clusters/scripted_http.h"
 #include "tests/support/unit.h"
 
@@ -391,6 +392,63 @@ static void settings(void **state)
     }
 }
 
+static void count(void *context)
+{
+    ++*(int *)context;
+}
+
+/* What is known of the script of job 12, asked for again; whether a command was sent. */
+static const struct slurm_script *read_again(struct scene *scene, struct slurm_scripts *scripts,
+                                             bool is_sent)
+{
+    scene->login.line[0] = '\0';
+    slurm_scripts_ask(scripts, "12", "12.0");
+    loop_run_until(scene->loop, loop_now(scene->loop) + MINUTE_MS);
+    assert_string_equal(scene->login.line,
+                        is_sent ? "SLURM_CONF=/etc/s.conf scontrol write batch_script 12 -" : "");
+    return map_get(slurm_scripts_read(scripts), "12.0");
+}
+
+/* A script is read once; after a question without an answer again, but not for ever. */
+static void scripts_are_read_once(void **state)
+{
+    owned(map) struct map *none = map_new(NULL);
+    struct slurm_scripts *scripts;
+    struct scene scene;
+    int news = 0;
+
+    (void)state;
+    open_scene(&scene, NULL, 0, "slurm 24.11.5\n");
+    scripts = slurm_scripts_new(scene.client, count, &news);
+    assert_null(slurm_scripts_read(scripts)); /* it is not known that there is a command */
+    discover(&scene);
+    scene.login.fails = ERROR_TRANSIENT;
+    assert_false(read_again(&scene, scripts, true)->is_known);
+    scene.login.fails = ERROR_NONE;
+    scene.login.output = "#!/bin/sh\n#SBATCH --signal=B:USR2\n";
+    assert_string_equal(read_again(&scene, scripts, true)->signal.name, "USR2");
+    assert_null(read_again(&scene, scripts, false)->why);
+    assert_int_equal(news, 1);
+
+    slurm_scripts_keep(scripts, none);
+    scene.login.output = ""; /* the exit status is 0 */
+    assert_string_equal(read_again(&scene, scripts, true)->why, "scontrol printed no script");
+
+    slurm_scripts_keep(scripts, none);
+    scene.login.fails = ERROR_TRANSIENT;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(read_again(&scene, scripts, true)->is_known, i == 2);
+    assert_non_null(strstr(read_again(&scene, scripts, false)->why, "cut"));
+
+    slurm_scripts_keep(scripts, none); /* while it is being read */
+    slurm_scripts_ask(scripts, "12", "12.0");
+    slurm_scripts_keep(scripts, none);
+    loop_run_until(scene.loop, loop_now(scene.loop) + MINUTE_MS);
+    assert_int_equal(map_count(slurm_scripts_read(scripts)), 0);
+    close_scene(&scene);
+    slurm_scripts_free(scripts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,6 +461,7 @@ int main(void)
         cmocka_unit_test(a_refusal_is_believed),
         cmocka_unit_test(a_list_is_too_long),
         cmocka_unit_test(settings),
+        cmocka_unit_test(scripts_are_read_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,13 +13,16 @@
 #include "clusters/slurm/slurm_hosts.h"
 #include "clusters/slurm/slurm_machine.h"
 #include "clusters/slurm/slurm_read.h"
+#include "clusters/slurm/slurm_scripts.h"
 #include "clusters/slurm_snapshot.h"
 #include "tests/support/golden.h"
 #include "tests/support/unit.h"
 
 #include <string.h>
 
-static const struct slurm_view view = { "lab", "gce://p/z/{name}", "USR1" };
+static const struct slurm_view view = { .cluster = "lab",
+                                        .machine = "gce://p/z/{name}",
+                                        .signal = "USR1" };
 
 static json_t *read_file(const char *name)
 {
@@ -444,6 +447,67 @@ static void batch_hosts(void **state)
     snapshot_clear(&snapshot);
 }
 
+/* Job 9 on n1 as its first start shows it; NULL: no script can be read. */
+static void expect_signal(const struct map *scripts, const char *more, const char *const wants[3])
+{
+    struct error err = { 0 };
+    owned(chars) char *chars = text_format(
+        "{\"nodes\":[" NODE("n1", "\"MIXED\"",
+                            "") "],\"jobs\":[{\"job_id\":9,\"job_state\":"
+                                "\"RUNNING\",\"nodes\":\"n1\",\"batch_host\":\"n1\"" REQUEUES
+                                "%s}]}",
+        more);
+    owned(json) json_t *body = json_parse(chars, strlen(chars), "lists", &err);
+    const struct slurm_lists lists = { .nodes = json_object_get(body, "nodes"),
+                                       .jobs = json_object_get(body, "jobs") };
+    const struct slurm_view own = { .cluster = "lab", .signal = "HUP", .scripts = scripts };
+    const char *const notes[] = { SLURM_NOTE_SIGNAL, SLURM_NOTE_STEPS, SLURM_NOTE_SCRIPT };
+    struct snapshot snapshot;
+    size_t count;
+
+    snapshot_init(&snapshot);
+    if (!body || slurm_snapshot_fill(&snapshot, &lists, &own, &err) < 0)
+        fail_msg("%s: %s", chars, err.text);
+    for (size_t i = 0; i < COUNT_OF(notes); i++)
+        assert_string_equal(
+            pod_annotation(snapshot_pods_on(&snapshot, "n1", &count)[0], notes[i]) ?: "", wants[i]);
+    snapshot_clear(&snapshot);
+}
+
+#define COMMENT(word) ",\"comment\":\"" word "\""
+
+static void signals_of_scripts(void **state)
+{
+    struct slurm_script asked = { .job = NULL };
+    struct slurm_script lost = { .is_known = true, .why = (char *)(uintptr_t) "no" };
+    struct slurm_script script = { .is_known = true, .signal = { "USR1", true } };
+    struct slurm_script silent = { .is_known = true };
+    owned(map) struct map *scripts = map_new(NULL);
+    const struct {
+        struct slurm_script *script;
+        const char *more;
+        const char *wants[3]; /* signal, for steps, script */
+    } rows[] = {
+        { NULL, "", { "HUP", "", "unread" } },
+        { &asked, "", { "HUP", "", "unread" } },
+        { &lost, "", { "HUP", "", "no" } },
+        { &silent, "", { "HUP", "", "" } },
+        { &script, "", { "USR1", "true", "" } },
+        { &script, COMMENT("sluice.dev/checkpoint-signal=USR2"), { "USR2", "", "" } },
+        { &script, COMMENT("slurm/script=unread"), { "USR1", "true", "" } },
+        /* It has started again: what was read is of the start before. */
+        { &script, ",\"restart_cnt\":1", { "HUP", "", "unread" } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        if (rows[i].script)
+            map_set(scripts, "9.0", rows[i].script);
+        expect_signal(scripts, rows[i].more, rows[i].wants);
+    }
+    expect_signal(NULL, "", (const char *const[]){ "HUP", "", "" });
+}
+
 static void machines(void **state)
 {
     struct error err = { 0 };
@@ -552,7 +616,7 @@ int main(void)
         cmocka_unit_test(damaged_lists),   cmocka_unit_test(forms_of_yes_and_no),
         cmocka_unit_test(batch_hosts),     cmocka_unit_test(machines),
         cmocka_unit_test(hosts),           cmocka_unit_test(gres),
-        cmocka_unit_test(texts),
+        cmocka_unit_test(texts),           cmocka_unit_test(signals_of_scripts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,9 @@
 #include "clusters/slurm_snapshot.h"
 #include "tests/fuzz/fuzz.h"
 
-static const struct slurm_view view = { "lab", "gce://p/z/{name}{extra}", "USR1" };
+static const struct slurm_view view = { .cluster = "lab",
+                                        .machine = "gce://p/z/{name}{extra}",
+                                        .signal = "USR1" };
 
 /* Lines where the object has a text, else the array itself. */
 static json_t *rows_of(const json_t *object, const char *key, const char *first, const char *none)

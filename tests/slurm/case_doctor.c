@@ -45,10 +45,12 @@ static const char without_commands_22[] = "right rest\n" COMMANDS_ALONE
                                           "doubtful signal a job\n"
                                           "wrong requeue a job\n"
                                           "doubtful cancel a job\n"
+                                          "doubtful read a batch script\n"
                                           "doubtful comment on a job\n";
 static const char without_commands_24[] = "right rest\n" COMMANDS_ALONE RESERVATIONS
                                           "doubtful signal a job\n"
                                           "wrong requeue a job\n"
+                                          "doubtful read a batch script\n"
                                           "doubtful comment on a job\n";
 
 static void add_row(void *context, const struct doctor_row *row)

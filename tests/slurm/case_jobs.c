@@ -3,6 +3,7 @@
  *
  * Cases: jobs.
  */
+#include "clusters/slurm/slurm_script.h"
 #include "tests/slurm/slurm_stage.h"
 
 #include <stdlib.h>
@@ -133,8 +134,12 @@ void a_signal_reaches_the_script(struct stage *stage)
                                             "--signal=B:USR1@60");
     owned(chars) char *first = text_format("%s_1", array);
     owned(chars) char *last = text_format("%s_2", array);
-    const struct slurm_blanks blanks = { .node = "n1", .job = last, .signal = "USR1" };
-    const struct slurm_blanks other = { .node = "n2", .job = last, .signal = "USR1" };
+    const struct slurm_blanks blanks = {
+        .node = "n1", .job = last, .signal = "USR1", .whom = "--batch"
+    };
+    const struct slurm_blanks other = {
+        .node = "n2", .job = last, .signal = "USR1", .whom = "--batch"
+    };
 
     stage_await_job(stage, first, SLURM_JOB_RUNNING);
     stage_await_job(stage, last, SLURM_JOB_RUNNING);
@@ -149,7 +154,9 @@ void a_signal_reaches_the_script(struct stage *stage)
 
 static int signals_by(struct stage *stage, const char *job, const char *node)
 {
-    const struct slurm_blanks blanks = { .node = node, .job = job, .signal = "USR1" };
+    const struct slurm_blanks blanks = {
+        .node = node, .job = job, .signal = "USR1", .whom = "--batch"
+    };
 
     if (!stage_ask(stage, SLURM_SIGNAL_JOB, &blanks)) /* also if it reaches nothing */
         fail_msg("%s", stage->err.text);
@@ -196,7 +203,9 @@ void an_unknown_signal_is_no_signal(struct stage *stage)
 void a_signal_does_not_follow_its_job(struct stage *stage)
 {
     owned(chars) char *job = running(stage, on_n1);
-    const struct slurm_blanks blanks = { .node = "n1", .job = job, .signal = "USR1" };
+    const struct slurm_blanks blanks = {
+        .node = "n1", .job = job, .signal = "USR1", .whom = "--batch"
+    };
 
     if (!requeue(stage, job))
         fail_msg("%s", stage->err.text);
@@ -209,7 +218,9 @@ void a_signal_does_not_follow_its_job(struct stage *stage)
 
 void a_signal_needs_its_job(struct stage *stage)
 {
-    const struct slurm_blanks blanks = { .node = "n1", .job = "9999", .signal = "USR1" };
+    const struct slurm_blanks blanks = {
+        .node = "n1", .job = "9999", .signal = "USR1", .whom = "--batch"
+    };
 
     assert_false(stage_ask(stage, SLURM_SIGNAL_JOB, &blanks));
     assert_int_equal(stage->err.kind, ERROR_NOT_FOUND);
@@ -257,13 +268,45 @@ void jobs_are_newer_than_states(struct stage *stage)
     stage_await_node(stage, "n1", SLURM_NODE_BUSY, 0);
 }
 
+static struct slurm_signal signal_in(struct stage *stage, const char *job)
+{
+    const struct slurm_blanks blanks = { .job = job };
+
+    if (!stage_ask(stage, SLURM_READ_SCRIPT, &blanks) || !slurm_script_is_one(stage->out->chars))
+        fail_msg("%s%s", stage->err.text, stage->out->chars);
+    return slurm_script_signal(stage->out->chars);
+}
+
 void a_script_is_read(struct stage *stage)
 {
-    owned(chars) char *job = running(stage, on_n1);
+    const struct slurm_blanks missing = { .job = "9999" };
+    owned(chars) char *plain = running(stage, on_n1);
+    owned(chars) char *hidden = running(
+        stage, "--array=1-2 --nodelist=n1 --gpus=1 --time=20 --signal=B:USR1@60");
+    owned(chars) char *task = text_format("%s_1", hidden);
+    owned(chars) char *shown = stage_submit_line(stage, "B:USR2@60");
 
-    stage_must(stage, "scontrol write batch_script %s -", job);
-    assert_true(text_starts_with(stage->out->chars, "#!/bin/sh"));
-    assert_int_equal(stage_run(stage, "scontrol write batch_script 9999 -"), 0);
+    assert_string_equal(signal_in(stage, plain).name, "");
+    assert_string_equal(signal_in(stage, task).name, "");
+    assert_string_equal(signal_in(stage, shown).name, "USR2");
+    assert_false(signal_in(stage, shown).is_for_steps);
+    assert_true(stage_ask(stage, SLURM_READ_SCRIPT, &missing));
+    assert_false(slurm_script_is_one(stage->out->chars));
+}
+
+void a_signal_reaches_the_steps(struct stage *stage)
+{
+    owned(chars) char *job = stage_submit_line(stage, "USR1@60");
+    const struct slurm_blanks by_number = { .node = "n1", .job = job, .signal = "10" };
+
+    stage_await_job(stage, job, SLURM_JOB_RUNNING);
+    stage_pass(stage, 4 * SECOND_MS);
+    assert_true(signal_in(stage, job).is_for_steps);
+    if (!stage_ask(stage, SLURM_SIGNAL_JOB, &by_number))
+        fail_msg("%s", stage->err.text);
+    assert_int_equal(stage_step_signals(stage, job), 1);
+    assert_int_equal(stage_signals(stage, job), 0);
+    assert_int_equal(stage_job(stage, job).state, SLURM_JOB_RUNNING);
 }
 
 static bool comment(struct stage *stage, const char *job, const char *words)

@@ -30,7 +30,7 @@ static void look(struct stage *stage, struct view *view)
     owned(json) json_t *reservations = list_of(stage, SLURM_LIST_RESERVATIONS);
     owned(json) json_t *partitions = list_of(stage, SLURM_LIST_PARTITIONS);
     const struct slurm_lists lists = { nodes, jobs, reservations, partitions };
-    const struct slurm_view names = { "lab", "gce://p/z/{name}", NULL };
+    const struct slurm_view names = { .cluster = "lab", .machine = "gce://p/z/{name}" };
     struct config config = { 0 };
     struct config_cluster cluster = { .role = ROLE_RESEARCH };
 

@@ -166,14 +166,28 @@ char *stage_submit_pair(struct stage *stage)
     return number_in(stage);
 }
 
-int stage_signals(struct stage *stage, const char *id)
+char *stage_submit_line(struct stage *stage, const char *line)
 {
-    owned(chars) char *path = NULL;
-    struct slurm_job job = stage_job(stage, id);
+    if (stage->simulator) {
+        stage_must(stage, "sbatch --wrap='sleep 600' --line=%s --nodelist=n1 --gpus=1 --time=20",
+                   line);
+        return number_in(stage);
+    }
+    stage_must(stage,
+               "printf '#!/bin/sh\\n#SBATCH --signal=%s\\nsrun sh -c '\\''trap \"echo x "
+               ">>%s/jobs/step.$SLURM_JOB_ID\" USR1; i=0; while [ $i -lt 600 ]; do sleep 1; "
+               "i=$((i+1)); done'\\''\\n' >%s/jobs/line; sbatch --parsable --chdir=/tmp "
+               "--output=/dev/null --nodelist=n1 --gpus=1 --time=20 %s/jobs/line",
+               line, stage->choice.folder, stage->choice.folder, stage->choice.folder);
+    return number_in(stage);
+}
 
-    if (stage->simulator)
-        return sim_slurm_signals(stage->simulator, "lab", (int)job.id);
-    path = text_format("%s/jobs/usr1.%lld", stage->choice.folder, (long long)job.id);
+/* A line of two characters for each. */
+static int lines_of(struct stage *stage, const char *name, int64_t job)
+{
+    owned(chars) char *path = text_format("%s/jobs/%s.%lld", stage->choice.folder, name,
+                                          (long long)job);
+
     stage_pass(stage, 2500);
     if (access(path, F_OK) != 0)
         return 0;
@@ -181,6 +195,22 @@ int stage_signals(struct stage *stage, const char *id)
     owned(text) struct text *lines = test_file_read(path);
 
     return (int)lines->length / 2;
+}
+
+int stage_signals(struct stage *stage, const char *id)
+{
+    struct slurm_job job = stage_job(stage, id);
+
+    return stage->simulator ? sim_slurm_signals(stage->simulator, "lab", (int)job.id)
+                            : lines_of(stage, "usr1", job.id);
+}
+
+int stage_step_signals(struct stage *stage, const char *id)
+{
+    struct slurm_job job = stage_job(stage, id);
+
+    return stage->simulator ? sim_slurm_step_signals(stage->simulator, "lab", (int)job.id)
+                            : lines_of(stage, "step", job.id);
 }
 
 /* ---- reservations ---- */

@@ -74,8 +74,13 @@ enum script { SCRIPT_PLAIN, SCRIPT_STUBBORN };
 /* Submits a job of so many seconds; the caller frees its number. */
 char *stage_submit(struct stage *stage, enum script script, int seconds, const char *options)
     __attribute__((returns_nonnull, warn_unused_result));
-char *stage_submit_pair(struct stage *stage);           /* a heterogeneous job on n1 and n2 */
-int stage_signals(struct stage *stage, const char *id); /* how many USR1 its script got */
+char *stage_submit_pair(struct stage *stage); /* a heterogeneous job on n1 and n2 */
+/* On n1; its script has `#SBATCH --signal=LINE`, and what srun starts in it traps USR1. */
+char *stage_submit_line(struct stage *stage, const char *line)
+    __attribute__((returns_nonnull, warn_unused_result));
+/* How many USR1 its script got, and what srun started in it. */
+int stage_signals(struct stage *stage, const char *id);
+int stage_step_signals(struct stage *stage, const char *id);
 
 /* Lets time pass; waits until it is so, and fails after two minutes (in virtual time four). */
 void stage_pass(struct stage *stage, int64_t ms);
@@ -163,6 +168,7 @@ CASE(a_cancelled_job_is_gone);
 CASE(a_stubborn_job_is_still_there);
 CASE(jobs_are_newer_than_states);
 CASE(a_script_is_read);
+CASE(a_signal_reaches_the_steps);
 CASE(the_list_has_what_holds_nodes);
 CASE(an_admin_comment_is_shown);
 CASE(a_restart_keeps_drains_and_jobs);

@@ -121,7 +121,10 @@ const struct slurm_case slurm_cases[] = {
       "the list of jobs is right when a job has begun; the state of its node may be as old as "
       "seconds",
       jobs_are_newer_than_states, ON_BOTH, 0, "So a node is empty when the list of jobs says so" },
-    { "S46", "a batch script is read; of a job that is not there the exit status is 0, too",
+    { "S46",
+      "a batch script is read, also of an array's task, with its #SBATCH lines; what stood on "
+      "sbatch's command line is not in it. Of a job that is not there nothing is printed, and the "
+      "exit status is 0",
       a_script_is_read, ON_BOTH, 0, NULL },
     /* slurmctld */
     { "S47", "a restart of slurmctld keeps drains with their reasons, reservations and jobs",
@@ -166,8 +169,8 @@ const struct slurm_case slurm_cases[] = {
       "`--gres=gpu:3g.20gb` without a count is refused" },
     /* `sluice doctor` */
     { "S56",
-      "by slurmrestd alone doctor names what this release cannot do: 22.05 eleven actions, 24.11 "
-      "eight",
+      "by slurmrestd alone doctor names what this release cannot do: 22.05 twelve actions, 24.11 "
+      "nine",
       the_doctor_names_what_is_missing, ON_BOTH, 0, NULL },
     { "S57", "with the commands doctor finds that each action can be done",
       the_doctor_is_content_with_commands, ON_BOTH, 0, NULL },
@@ -204,6 +207,12 @@ const struct slurm_case slurm_cases[] = {
       a_drained_record_waits_for_its_slurmd, ON_BOTH, 0,
       "So sluice deletes no record that a person drained. It has the address of the first slurmd: "
       "one that registers from another is NOT_RESPONDING" },
+    /* signals */
+    { "S64",
+      "without --batch a signal reaches what srun started, and not the batch script; it may be a "
+      "number",
+      a_signal_reaches_the_steps, ON_BOTH, 0,
+      "As `--signal` without B: does. A script without a trap would end" },
 };
 
 const size_t slurm_case_count = COUNT_OF(slurm_cases);

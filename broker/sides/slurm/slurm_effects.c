@@ -87,6 +87,7 @@ static void send(const struct intent *intent)
         .comment = blank(intent, "comment"),
         .job = blank(intent, "job"),
         .signal = blank(intent, "signal"),
+        .whom = blank(intent, "whom"),
         .reservation = blank(intent, "reservation"),
         .starts_s = json_int_or(intent->patch, "starts_s", 0),
     };
@@ -269,6 +270,8 @@ static void prepare_signal(struct effect *effect, const struct effect_target *ta
     require(host);
     prepare_job(effect, target, intent);
     json_put(intent->patch, "node", json_text(host));
+    if (!pod_annotation(target->pod, SLURM_NOTE_STEPS))
+        json_put(intent->patch, "whom", json_text("--batch"));
 }
 
 static void prepare_tell(struct effect *effect, const struct effect_target *target,

@@ -3,7 +3,8 @@
  *
  * The jobs of the node that leaves.  They end by themselves until the drain's deadline.  A job that
  * can make a checkpoint is asked for one shortly before; then each is requeued under its own ID,
- * and none before it has had this time, however late it was asked.
+ * and none before it has had this time, however late it was asked.  The signal may stand in its
+ * batch script, which is read a little earlier: until it is known the job is as one to be asked.
  * A job that Slurm may not requeue is cancelled when no other is left.
  *
  * A job on several leaving nodes is asked by one of their transfers only: the one that asks first.
@@ -17,6 +18,8 @@
 #include "broker/transfer/runner.h"
 #include "clusters/slurm_cluster.h"
 #include "clusters/slurm_snapshot.h"
+
+enum { READ_AHEAD_MS = MINUTE_MS }; /* scripts before signals */
 
 size_t slurm_jobs_on(const struct snapshot *snapshot, const char *node)
 {
@@ -139,6 +142,20 @@ static bool is_in_doubt(const struct effect *signal)
     return signal && signal->answered_ms > 0 && signal->outcome == ERROR_UNKNOWN_OUTCOME;
 }
 
+/* Its batch script may name the signal: what Slurm's list shows of it is not all. */
+static bool is_script_unread(const struct pod *job)
+{
+    return text_equal(pod_annotation(job, SLURM_NOTE_SCRIPT), SLURM_SCRIPT_UNREAD);
+}
+
+static void read_script(struct runner *runner, const struct transfer *transfer,
+                        const struct pod *job)
+{
+    struct cluster *cluster = fleet_cluster(runner->fleet, slurm_place(runner, transfer).cluster);
+
+    slurm_cluster_read_script(cluster, pod_annotation(job, SLURM_NOTE_JOB), slurm_job_key(job));
+}
+
 /* Whether the job is to be asked for a checkpoint yet, or has time for it left.  A signal that is
    refused, or cannot be sent for as long, keeps nothing. */
 static bool has_checkpoint_ahead(struct runner *runner, struct transfer *transfer,
@@ -151,7 +168,7 @@ static bool has_checkpoint_ahead(struct runner *runner, struct transfer *transfe
                          : requeue_ms(runner, transfer);
     int64_t left_ms = due_ms + time_ms - runner_now(runner).ms;
 
-    if (!pod_annotation(job, SLURM_NOTE_SIGNAL) || is_refused(signal))
+    if ((!pod_annotation(job, SLURM_NOTE_SIGNAL) && !is_script_unread(job)) || is_refused(signal))
         return false;
     if (effect_may_have_happened(signal) && !is_in_doubt(signal)) /* 0: by the last process */
         left_ms = signal->answered_ms == 0
@@ -163,7 +180,7 @@ static bool has_checkpoint_ahead(struct runner *runner, struct transfer *transfe
 }
 
 /* What is asked of the jobs now. */
-enum request { ASK_CHECKPOINT = 1, ASK_REQUEUE = 2, ASK_CANCEL = 4 };
+enum request { READ_SCRIPT = 1, ASK_CHECKPOINT = 2, ASK_REQUEUE = 4, ASK_CANCEL = 8 };
 
 /* Once; again if it may not have arrived, and a newer list shows the job in its place. */
 static void ask_checkpoint(struct runner *runner, struct transfer *transfer, const struct pod *job)
@@ -172,8 +189,13 @@ static void ask_checkpoint(struct runner *runner, struct transfer *transfer, con
     int before = signal ? signal->sent_count : 0;
     char why[sizeof signal->text] = "";
 
-    if (!pod_annotation(job, SLURM_NOTE_SIGNAL) ||
-        (effect_may_have_happened(signal) && !is_in_doubt(signal)))
+    if (effect_may_have_happened(signal) && !is_in_doubt(signal))
+        return;
+    if (is_script_unread(job)) {
+        read_script(runner, transfer, job);
+        return;
+    }
+    if (!pod_annotation(job, SLURM_NOTE_SIGNAL))
         return;
     if (before > 0)
         text_copy(why, sizeof why, signal->text);
@@ -203,6 +225,8 @@ static void ask_one(struct runner *runner, struct transfer *transfer, const stru
         (void)ask_job(runner, transfer, &slurm_effect_cancel, job);
     else if (requests & ASK_CHECKPOINT)
         ask_checkpoint(runner, transfer, job);
+    else if (requests & READ_SCRIPT && is_script_unread(job))
+        read_script(runner, transfer, job);
 }
 
 /* Cancels last: while a job that can be requeued is there, the others may still end. */
@@ -212,6 +236,18 @@ static unsigned requests_now(const struct pod *const *jobs, size_t count)
         if (!is_leaving(jobs[i]) && can_requeue(jobs[i]))
             return ASK_REQUEUE;
     return ASK_REQUEUE | ASK_CANCEL;
+}
+
+static void say_jobs(struct transfer *transfer, const char *node, const struct pod *const *jobs,
+                     size_t count)
+{
+    const char *why = pod_annotation(jobs[0], SLURM_NOTE_SCRIPT);
+    bool is_unreadable = why && !is_script_unread(jobs[0]);
+
+    transfer_wait_for(transfer, "%zu job%s to leave node %s, the first is %.60s/%.60s%s%.160s%s",
+                      count, count == 1 ? "" : "s", node, jobs[0]->namespace, jobs[0]->name,
+                      is_unreadable ? " (its batch script cannot be read: " : "",
+                      is_unreadable ? why : "", is_unreadable ? ")" : "");
 }
 
 /* STEP_DONE: a round that began after the node was closed shows no job on it. */
@@ -238,8 +274,7 @@ static enum verdict let_leave(struct runner *runner, struct transfer *transfer, 
         ask_one(runner, transfer, jobs[i], requests);
     if (count == 0)
         return STEP_DONE;
-    transfer_wait_for(transfer, "%zu job%s to leave node %s, the first is %.60s/%.60s", count,
-                      count == 1 ? "" : "s", place.node, jobs[0]->namespace, jobs[0]->name);
+    say_jobs(transfer, place.node, jobs, count);
     return STEP_WAIT;
 }
 
@@ -248,7 +283,10 @@ static enum verdict let_leave(struct runner *runner, struct transfer *transfer, 
 static unsigned requests_of_drain(const struct runner *runner, const struct transfer *transfer)
 {
     int64_t left_ms = requeue_ms(runner, transfer) - runner_now(runner).ms;
-    unsigned requests = left_ms <= checkpoint_ms(runner, transfer) ? ASK_CHECKPOINT : 0;
+    int64_t lead_ms = checkpoint_ms(runner, transfer);
+    unsigned requests = left_ms <= lead_ms                   ? ASK_CHECKPOINT
+                        : left_ms <= lead_ms + READ_AHEAD_MS ? READ_SCRIPT
+                                                             : 0;
 
     return transfer->is_emergency && left_ms <= 0 ? requests | ASK_REQUEUE | ASK_CANCEL : requests;
 }
@@ -265,7 +303,9 @@ enum verdict slurm_empty(struct runner *runner, struct transfer *transfer)
         return verdict;
     if (left_ms <= 0)
         return STEP_DONE;
-    runner_wake_after(runner, left_ms > lead_ms ? left_ms - lead_ms : left_ms);
+    runner_wake_after(runner, left_ms > lead_ms + READ_AHEAD_MS ? left_ms - lead_ms - READ_AHEAD_MS
+                              : left_ms > lead_ms               ? left_ms - lead_ms
+                                                                : left_ms);
     return STEP_WAIT;
 }
 

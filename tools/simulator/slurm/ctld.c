@@ -395,3 +395,10 @@ int sim_slurm_signals(struct simulator *sim, const char *cluster, int job)
 
     return found ? found->signals : -1;
 }
+
+int sim_slurm_step_signals(struct simulator *sim, const char *cluster, int job)
+{
+    const struct ctld_job *found = ctld_job_find(ctld_of(sim, cluster), job);
+
+    return found ? found->step_signals : -1;
+}

@@ -94,7 +94,11 @@ struct ctld_job {
     int id, array_id, array_task; /* 0, -1: none */
     int het_id, het_offset, het_count;
     char name[64], user[32], account[32], partition[32], comment[CTLD_TEXT],
-        admin_comment[CTLD_TEXT], extra[CTLD_TEXT], wanted[SIM_NAME_SIZE], signal[32];
+        admin_comment[CTLD_TEXT], extra[CTLD_TEXT], wanted[SIM_NAME_SIZE];
+    char last_signal[16];       /* that it got */
+    char signal[32];            /* of --signal: its program traps this one */
+    bool is_signal_hidden;      /* on sbatch's command line, and not in the script */
+    bool has_lost_script;       /* slurmctld cannot show it */
     int node_count, gpus, cpus; /* the last two on each node */
     int limit_min;              /* 0: unlimited */
     bool is_exclusive, may_requeue, is_held, is_stubborn, is_completing, will_requeue;
@@ -103,7 +107,7 @@ struct ctld_job {
     int64_t work_ms, done_ms; /* all of it; what is saved */
     int64_t saved_ms;         /* when, since the start */
     int64_t submit_ms, eligible_ms, start_ms, end_ms;
-    int restarts, signals;
+    int restarts, signals, step_signals; /* the latter for what srun started */
     struct ctld_node *nodes[CTLD_JOB_NODES];
     char node_names[CTLD_JOB_NODES][SIM_NAME_SIZE];
     uint64_t stamp;
@@ -162,7 +166,7 @@ struct ctld_job *ctld_job_new(struct ctld *slurm);
 struct ctld_job *ctld_job_find(struct ctld *slurm, int id);
 void ctld_job_start(struct ctld_job *job, struct ctld_node *const *nodes);
 void ctld_job_end(struct ctld_job *job, enum ctld_job_state state, bool requeues);
-void ctld_job_signal(struct ctld_job *job, const char *signal);
+void ctld_job_signal(struct ctld_job *job, const char *signal, bool is_batch);
 void ctld_jobs_fail(struct ctld_node *node);
 bool ctld_job_is_on(const struct ctld_job *job, const struct ctld_node *node);
 bool ctld_job_is_over(const struct ctld_job *job);

@@ -184,23 +184,38 @@ static void ends(struct simulator *sim, struct actor *actor, uint64_t stamp)
                      false);
 }
 
+/* "B:USR1@60"; without the letter the signal is for its steps. */
+static bool traps_in_script(const struct ctld_job *job)
+{
+    return strchr(job->signal, ':') && strcspn(job->signal, "Bb") < strcspn(job->signal, ":");
+}
+
 static void warns(struct simulator *sim, struct actor *actor, uint64_t stamp)
 {
     struct ctld_job *job = (struct ctld_job *)actor;
 
     (void)sim;
     if (job->stamp == stamp)
-        ctld_job_signal(job, "USR1");
+        ctld_job_signal(job, "USR1", traps_in_script(job));
 }
 
-void ctld_job_signal(struct ctld_job *job, const char *signal)
+void ctld_job_signal(struct ctld_job *job, const char *signal, bool is_batch)
 {
     int64_t now_ms = sim_now(job->slurm->sim);
+    bool is_usr1 = text_equal(signal, "USR1") || text_equal(signal, "10");
 
     if (job->state != CTLD_RUNNING)
         return;
-    job->signals++;
-    if (!text_equal(signal, "USR1") || job->signal[0] == '\0')
+    job->signals += is_batch;
+    job->step_signals += !is_batch;
+    text_copy(job->last_signal, sizeof job->last_signal, signal);
+    if (job->signal[0] == '\0')
+        return;
+    if (is_batch && !traps_in_script(job)) { /* its program traps it, and the script does not */
+        ctld_job_end(job, CTLD_FAILED, false);
+        return;
+    }
+    if (!is_usr1 || is_batch != traps_in_script(job))
         return;
     job->done_ms += now_ms - job->saved_ms;
     job->saved_ms = now_ms;

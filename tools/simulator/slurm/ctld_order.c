@@ -13,6 +13,8 @@ bool ctld_signal_is_known(const char *signal)
     static const char *const known[] = { "HUP",  "INT",  "QUIT", "KILL", "USR1", "USR2",
                                          "TERM", "CONT", "STOP", "TSTP", "URG",  "XCPU" };
 
+    if (ctld_leading(signal) > 0)
+        return true;
     for (size_t i = 0; i < COUNT_OF(known); i++)
         if (text_equal(known[i], signal) ||
             (text_starts_with(signal, "SIG") && text_equal(known[i], signal + 3)))
@@ -141,7 +143,7 @@ enum ctld_errno ctld_kill(struct ctld *slurm, const char *which, const char *sig
         if (is_end && !is_batch)
             ctld_job_end(job, CTLD_CANCELLED, false);
         else if (job->state == CTLD_RUNNING)
-            ctld_job_signal(job, signal);
+            ctld_job_signal(job, signal, is_batch);
         else
             error = CTLD_ERROR_TRANSITION;
     }

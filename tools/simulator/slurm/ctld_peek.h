@@ -14,5 +14,6 @@ struct simulator;
 void sim_slurm_slurmd(struct simulator *simulator, const char *cluster, const char *name,
                       bool runs);
 
-/* How many signals the batch script of that job got. */
+/* How many signals the batch script of that job got, and what srun started in it. */
 int sim_slurm_signals(struct simulator *simulator, const char *cluster, int job);
+int sim_slurm_step_signals(struct simulator *simulator, const char *cluster, int job);

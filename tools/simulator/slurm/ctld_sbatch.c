@@ -24,6 +24,7 @@ static void describe(const struct ctld_shell *shell, struct ctld_job *job)
 {
     const char *work = ctld_word_value(shell, 1, "--wrap");
     const char *seconds = work ? strchr(work, ' ') : NULL;
+    const char *line = ctld_word_value(shell, 1, "--line"); /* of the script: its --signal */
 
     job->work_ms = (seconds ? ctld_leading(seconds) : 60) * SECOND_MS;
     job->is_stubborn = work && text_starts_with(work, "stubborn");
@@ -34,7 +35,8 @@ static void describe(const struct ctld_shell *shell, struct ctld_job *job)
     job->may_requeue = !has(shell, "--no-requeue");
     if (job->is_exclusive)
         job->gpus = 8;
-    text_copy(job->signal, sizeof job->signal, ctld_word_value(shell, 1, "--signal") ?: "");
+    text_copy(job->signal, sizeof job->signal, line ?: ctld_word_value(shell, 1, "--signal") ?: "");
+    job->is_signal_hidden = !line;
     text_copy(job->wanted, sizeof job->wanted, ctld_word_value(shell, 1, "--nodelist") ?: "");
     text_copy(job->comment, sizeof job->comment, ctld_word_value(shell, 1, "--comment") ?: "");
     text_copy(job->account, sizeof job->account, ctld_word_value(shell, 1, "--account") ?: "");

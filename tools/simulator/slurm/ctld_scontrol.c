@@ -247,9 +247,10 @@ static void write_script(struct ctld_shell *shell, size_t at)
 {
     ctld_job_list jobs = { 0 };
 
-    if (!ctld_jobs_named(shell->slurm, word(shell, at + 1), &jobs))
+    if (!ctld_jobs_named(shell->slurm, word(shell, at + 1), &jobs) ||
+        jobs.items[0]->has_lost_script)
         text_add(shell->output->errors, "job script retrieval failed: Invalid job id specified\n");
-    else if (jobs.items[0]->signal[0])
+    else if (jobs.items[0]->signal[0] && !jobs.items[0]->is_signal_hidden)
         text_add(shell->output->out, "#!/bin/sh\n#SBATCH --signal=%s\nexec train\n",
                  jobs.items[0]->signal);
     else

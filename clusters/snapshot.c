@@ -103,6 +103,11 @@ enum pod_class pod_class_of(const struct pod *pod)
     return pod->owner_kind[0] != '\0' ? POD_CLASS_WORK : POD_CLASS_UNMANAGED;
 }
 
+bool pod_is_lost_for_good(const struct pod *pod)
+{
+    return pod->gang.kind == GANG_SLURM_JOB && pod_class_of(pod) == POD_CLASS_UNMANAGED;
+}
+
 bool pod_must_leave(const struct pod *pod)
 {
     enum pod_class class = pod_class_of(pod);

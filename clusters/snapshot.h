@@ -160,6 +160,10 @@ struct pod *pod_stand_in(const json_t *object, const struct pod *former)
 
 enum pod_class pod_class_of(const struct pod *pod);
 
+/* Whether it is a part of a job of Slurm that is lost when it must leave: Slurm may not start it
+   again under its number (--no-requeue, and what has no batch script). */
+bool pod_is_lost_for_good(const struct pod *pod);
+
 /* Whether this pod must leave before its node may be deleted. */
 bool pod_must_leave(const struct pod *pod);
 

@@ -24,6 +24,7 @@ struct draft {
     struct wall_time checkpoint; /* the newest that any pod tells of; 0: none */
     struct wall_time ends;       /* the last of its pods ends by itself then */
     bool is_endless;             /* a pod has no time limit that is known */
+    bool is_lost_for_good;       /* its job is cancelled, and not requeued */
 };
 
 struct drafts {
@@ -175,6 +176,7 @@ static void add_pod(struct drafts *drafts, const struct snapshot *snapshot, cons
     if (checkpoint.ms > draft->checkpoint.ms)
         draft->checkpoint = checkpoint;
     draft->is_endless |= pod->ends.ms == 0;
+    draft->is_lost_for_good |= pod_is_lost_for_good(pod);
     if (pod->ends.ms > draft->ends.ms)
         draft->ends = pod->ends;
 }
@@ -219,7 +221,9 @@ static struct wall_time stopped_at(const struct gang_survey *survey)
 /* The work that ends with the gang: since the checkpoint, if one was reported after the start.
    Otherwise since the start, but not more than the median run: a gang without checkpoints must not
    become safe by running long.  None of a gang that its time limit
-   will end before it is stopped; a limit that has passed has ended nothing. */
+   will end before it is stopped; a limit that has passed has ended nothing.
+   A job that is cancelled for good loses its whole run.  Also after a checkpoint: a person may make
+   use of that in a new job, but nothing here starts one. */
 static int64_t lost_s(const struct drafts *drafts, const struct draft *draft, int64_t median_s)
 {
     int64_t run_s = seconds_since(drafts, draft->started);
@@ -228,6 +232,8 @@ static int64_t lost_s(const struct drafts *drafts, const struct draft *draft, in
     if (!draft->is_endless && draft->ends.ms > drafts->survey->now.ms &&
         draft->ends.ms <= stopped_at(drafts->survey).ms)
         return 0;
+    if (draft->is_lost_for_good)
+        return run_s;
     if (draft->checkpoint.ms > 0)
         return checkpoint_s < run_s ? checkpoint_s : run_s;
     return run_s < median_s ? run_s : median_s;

@@ -350,6 +350,43 @@ static void silence_protects_up_to_the_median(void **state)
     assert_int_equal(gang(&scene, "ml/c")->lost_gpu_s, 4 * 3600);
 }
 
+/* A job that Slurm may not requeue is cancelled.  One with a checkpoint costs no less: nothing
+   starts it again.  Its time limit may still end it before. */
+static void a_job_that_is_cancelled_loses_its_whole_run(void **state)
+{
+    static const struct {
+        const char *saved, *owner;
+        int64_t ends_min; /* from now; 0: no limit */
+        int64_t lost_gpu_s;
+    } rows[] = {
+        { "", "SlurmJob", 0, 4 * 3600 }, /* the median */
+        { "11:50", "SlurmJob", 0, 4 * 600 }, { "", "", 0, 4 * 10 * 3600 },
+        { "11:50", "", 0, 4 * 10 * 3600 },   { "", "", 5, 0 },
+        { "", "", 50, 4 * 10 * 3600 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        owned(scene) struct scene scene;
+        struct pod *job;
+
+        scene_init(&scene);
+        scene.config.drain.deadline_ms = 30 * MINUTE_MS;
+        add_pod(&scene, "n1", "job", "02:00", rows[i].saved);
+        add_pod(&scene, "n2", "a", "11:50", "");
+        add_pod(&scene, "n3", "b", "11:00", "");
+        job = map_get(scene.snapshot.pods, "u-0");
+        job->gang.kind = GANG_SLURM_JOB;
+        shared_text_drop(job->owner_kind);
+        job->owner_kind = shared_text_of(rows[i].owner);
+        if (rows[i].ends_min > 0)
+            job->ends.ms = scene.now.ms + rows[i].ends_min * MINUTE_MS;
+        survey(&scene);
+        if (gang(&scene, "ml/job")->lost_gpu_s != rows[i].lost_gpu_s)
+            fail_msg("row %zu loses %lld", i, (long long)gang(&scene, "ml/job")->lost_gpu_s);
+    }
+}
+
 /* A web server that has run for months says nothing of how long work on GPUs runs. */
 static void the_median_is_of_gangs_with_gpus(void **state)
 {
@@ -617,6 +654,7 @@ int main(void)
         cmocka_unit_test(a_gang_is_priced_whole),
         cmocka_unit_test(a_checkpoint_saves_what_was_before_it),
         cmocka_unit_test(silence_protects_up_to_the_median),
+        cmocka_unit_test(a_job_that_is_cancelled_loses_its_whole_run),
         cmocka_unit_test(the_median_is_of_gangs_with_gpus),
         cmocka_unit_test(a_pod_that_is_not_to_be_drained_protects_its_node),
         cmocka_unit_test(a_pod_that_cannot_be_read_protects_its_node),

@@ -32,8 +32,9 @@ struct cluster_needs {
     bool is_production;
     bool is_research;
     bool has_quotas;
-    bool has_hpa;  /* a workload with `keeps: hpa` */
-    bool has_keda; /* a workload with `keeps: keda` */
+    bool has_protected_classes; /* victims.protected_classes names some */
+    bool has_hpa;               /* a workload with `keeps: hpa` */
+    bool has_keda;              /* a workload with `keeps: keda` */
 };
 
 /* Who is told what an inspection finds.  done: it has ended; the cluster must not be closed from

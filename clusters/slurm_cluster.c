@@ -44,6 +44,7 @@ struct slurm_cluster {
     bool is_asking;
     int64_t round_ms;                  /* begin of the last round's lists, loop time */
     int64_t partitions_ms;             /* when the partitions were listed; 0: never */
+    char *preempts;                    /* PreemptType; NULL: it was never read */
     int64_t hurry_ms;                  /* a round that began before this is not enough */
     int failures;                      /* in a row */
     json_t *lists[SLURM_ACTION_COUNT]; /* of the round under way; partitions: the last ones */
@@ -148,7 +149,7 @@ static void adopt_round(struct slurm_cluster *slurm)
                                        slurm->lists[SLURM_LIST_RESERVATIONS],
                                        slurm->lists[SLURM_LIST_PARTITIONS] };
     const struct slurm_view view = { slurm->base.name, slurm->own.machine, slurm->own.signal,
-                                     slurm_scripts_read(slurm->scripts) };
+                                     slurm->preempts, slurm_scripts_read(slurm->scripts) };
     struct error err;
 
     if (slurm_snapshot_fill(snapshot, &lists, &view, &err) < 0) {
@@ -199,6 +200,8 @@ static void take_list(struct slurm_cluster *slurm, enum slurm_action action,
     else if (action == SLURM_LIST_RESERVATIONS &&
              slurm->round_ms - slurm->partitions_ms >= PARTITIONS_MS)
         ask_next(slurm, SLURM_LIST_PARTITIONS);
+    else if (action == SLURM_LIST_PARTITIONS) /* whose mode depends on it */
+        ask_next(slurm, SLURM_READ_CONFIG);
     else
         adopt_round(slurm);
 }
@@ -231,6 +234,19 @@ static void on_partitions(void *context, const struct slurm_answer *answer, cons
         take_list(slurm, SLURM_LIST_PARTITIONS, answer, err);
 }
 
+/* Without it the last one counts. */
+static void on_config(void *context, const struct slurm_answer *answer, const struct error *err)
+{
+    struct slurm_cluster *slurm = context;
+    char *preempts = err ? NULL : slurm_read_setting(answer->text, "PreemptType");
+
+    if (preempts) {
+        mem_free(slurm->preempts);
+        slurm->preempts = preempts;
+    }
+    adopt_round(slurm);
+}
+
 static void ask_next(struct slurm_cluster *slurm, enum slurm_action action)
 {
     static const slurm_done_fn dones[SLURM_ACTION_COUNT] = {
@@ -238,6 +254,7 @@ static void ask_next(struct slurm_cluster *slurm, enum slurm_action action)
         [SLURM_LIST_JOBS] = on_jobs,
         [SLURM_LIST_RESERVATIONS] = on_reservations,
         [SLURM_LIST_PARTITIONS] = on_partitions,
+        [SLURM_READ_CONFIG] = on_config,
     };
     const struct slurm_blanks none = { 0 };
 
@@ -368,6 +385,7 @@ static void close_slurm(struct cluster *cluster)
     slurm_scripts_free(slurm->scripts);
     for (int i = 0; i < SLURM_ACTION_COUNT; i++)
         json_decref(slurm->lists[i]);
+    mem_free(slurm->preempts);
     timer_free(slurm->timer);
     settings_clear(own_settings, COUNT_OF(own_settings), &slurm->own);
     cluster_clear(cluster);

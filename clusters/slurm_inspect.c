@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "clusters/slurm/slurm_read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ enum { MANY_JOBS = 1500 }; /* that run, on nodes with many CPUs, are half of the
 struct slurm_inspection {
     struct slurm_client *client;
     struct cluster_inspector inspector;
+    bool has_protected_classes;
 };
 
 /* What is lost without an action. */
@@ -108,20 +110,6 @@ static void end(struct slurm_inspection *inspection)
     inspector.done(inspector.context);
 }
 
-/* The value of "Key   = value"; the caller frees it; NULL: the key is not there. */
-static char *config_value(const char *text, const char *key)
-{
-    for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at != '\0') {
-        size_t length = strlen(key);
-
-        if (strncmp(at, key, length) != 0 || (at[length] != ' ' && at[length] != '='))
-            continue;
-        at += length + strspn(at + length, " =");
-        return text_format("%.*s", (int)strcspn(at, "\n"), at);
-    }
-    return NULL;
-}
-
 /* "(null)", as Slurm prints it, is none. */
 static bool is_set(const char *value)
 {
@@ -130,10 +118,10 @@ static bool is_set(const char *value)
 
 static void say_power(const struct slurm_inspection *inspection, const char *text)
 {
-    owned(chars) char *program = config_value(text, "SuspendProgram");
-    owned(chars) char *after = config_value(text, "SuspendTime");
-    owned(chars) char *nodes = config_value(text, "SuspendExcNodes");
-    owned(chars) char *partitions = config_value(text, "SuspendExcParts");
+    owned(chars) char *program = slurm_read_setting(text, "SuspendProgram");
+    owned(chars) char *after = slurm_read_setting(text, "SuspendTime");
+    owned(chars) char *nodes = slurm_read_setting(text, "SuspendExcNodes");
+    owned(chars) char *partitions = slurm_read_setting(text, "SuspendExcParts");
 
     if (!is_set(program) || !is_set(after) || text_equal(after, "INFINITE") ||
         text_equal(after, "NONE") || is_set(nodes) || is_set(partitions))
@@ -144,12 +132,24 @@ static void say_power(const struct slurm_inspection *inspection, const char *tex
                "name sluice's nodes in SuspendExcNodes, or set SuspendTime=INFINITE");
 }
 
+/* Slurm shows neither sluice nor other clients which QOS may preempt which. */
+static void say_preemption(const struct slurm_inspection *inspection, const char *text)
+{
+    owned(chars) char *type = slurm_read_setting(text, "PreemptType");
+
+    if (text_equal(type, "preempt/qos") && !inspection->has_protected_classes)
+        say_remedy(inspection, FINDING_DOUBTFUL, "PreemptType",
+                   "Slurm preempts by QOS, and sluice does not know of which QOS no job may be "
+                   "preempted",
+                   "name these QOS in victims.protected_classes");
+}
+
 static void say_config(const struct slurm_inspection *inspection, const char *text)
 {
-    owned(chars) char *private = config_value(text, "PrivateData");
-    owned(chars) char *requeue = config_value(text, "JobRequeue");
-    owned(chars) char *info = config_value(text, "AuthInfo");
-    owned(chars) char *returns = config_value(text, "ReturnToService");
+    owned(chars) char *private = slurm_read_setting(text, "PrivateData");
+    owned(chars) char *requeue = slurm_read_setting(text, "JobRequeue");
+    owned(chars) char *info = slurm_read_setting(text, "AuthInfo");
+    owned(chars) char *returns = slurm_read_setting(text, "ReturnToService");
 
     if (private && (strstr(private, "jobs") || strstr(private, "nodes")))
         say_remedy(inspection, FINDING_DOUBTFUL, "PrivateData",
@@ -166,6 +166,7 @@ static void say_config(const struct slurm_inspection *inspection, const char *te
                    "(ReturnToService is not 2): sluice resumes only the nodes that it parked",
                    "set ReturnToService=2 in slurm.conf, or resume other nodes yourself");
     say_power(inspection, text);
+    say_preemption(inspection, text);
     if (!info || !strstr(info, "cred_expire="))
         say_remedy(inspection, FINDING_DOUBTFUL, "AuthInfo",
                    "a requeued job waits two minutes before it can start (the lifetime of its "
@@ -253,9 +254,9 @@ struct slurm_inspection *slurm_inspection_new(struct slurm_client *client,
 {
     struct slurm_inspection *inspection = mem_new(sizeof *inspection);
 
-    (void)needs; /* there are no rights by role: Slurm knows operators, and others */
     inspection->client = client;
-    inspection->inspector = *inspector;
+    inspection->inspector = *inspector; /* no rights by role: Slurm knows operators, and others */
+    inspection->has_protected_classes = needs->has_protected_classes;
     slurm_client_forget(client);
     slurm_client_discover(client, on_discovered, inspection);
     return inspection;

@@ -85,8 +85,14 @@ static int add_reservation(struct build *build, const json_t *item, struct error
     return 0;
 }
 
+/* Under any other PreemptType the mode of a partition says nothing: with preempt/none, Slurm's
+   default, which 24.11 prints as "(null)", it is OFF for each. */
 static void add_partition(struct build *build, const json_t *item)
 {
+    const char *preempts = build->view->preempts;
+
+    if (preempts && !text_equal(preempts, "preempt/partition_prio"))
+        return;
     if (text_equal(json_text_or(item, "PreemptMode", ""), "OFF"))
         map_set(build->unbreaking, json_text_or(item, "PartitionName", ""), build);
 }

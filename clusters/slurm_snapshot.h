@@ -57,6 +57,7 @@ struct slurm_view {
     const char *cluster;
     const char *machine;       /* provider ID with blanks: "gce://p/z/{name}" */
     const char *signal;        /* of jobs that name none; "" or NULL: none */
+    const char *preempts;      /* Slurm's PreemptType; NULL: it is not known */
     const struct map *scripts; /* slurm_scripts_read(); NULL: none can be read */
 };
 

@@ -211,7 +211,9 @@ static struct cluster_needs needs_of(const struct config *config,
                                      const struct config_cluster *cluster)
 {
     struct cluster_needs needs = { .is_production = cluster->role == ROLE_PRODUCTION,
-                                   .is_research = cluster->role == ROLE_RESEARCH };
+                                   .is_research = cluster->role == ROLE_RESEARCH,
+                                   .has_protected_classes = (config->victims.classes ?: "")[0] !=
+                                                            '\0' };
 
     for (size_t i = 0; i < config->quota_count; i++)
         needs.has_quotas |= config->quotas[i].cluster == cluster;

@@ -359,6 +359,19 @@ json_t *slurm_read_lines(const char *text, const char *first, const char *none, 
     return steal(&rows);
 }
 
+char *slurm_read_setting(const char *text, const char *key)
+{
+    for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at != '\0') {
+        size_t length = strlen(key);
+
+        if (strncmp(at, key, length) != 0 || (at[length] != ' ' && at[length] != '='))
+            continue;
+        at += length + strspn(at + length, " =");
+        return text_format("%.*s", (int)strcspn(at, "\n"), at);
+    }
+    return NULL;
+}
+
 int slurm_read_release(const char *text)
 {
     const char *space = text_starts_with(text, "slurm") ? strchr(text, ' ') : NULL;

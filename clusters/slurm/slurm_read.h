@@ -104,6 +104,10 @@ int slurm_read_reservation(const json_t *item, struct slurm_reservation *ret, st
 json_t *slurm_read_lines(const char *text, const char *first, const char *none, struct error *err)
     __attribute__((warn_unused_result));
 
+/* The value of "Key   = value" in what `scontrol show config` prints, which the caller frees; NULL:
+   the key is not there. */
+char *slurm_read_setting(const char *text, const char *key) __attribute__((warn_unused_result));
+
 /* "slurm 24.11.5" or "slurm-wlm 22.05.8" -> 2411, 2205.  0: neither. */
 int slurm_read_release(const char *text);
 

@@ -379,6 +379,44 @@ static void the_doctor_names_settings_that_keep_nodes_away(void **state)
     }
 }
 
+/* How many jobs count as protected. */
+static int count_protected(struct rehearsal *rehearsal)
+{
+    const struct config *config = rehearsal->config;
+    int count = 0;
+    void *value;
+
+    for (size_t i = 0; i < config->cluster_count; i++)
+        for (size_t k = 0;
+             text_equal(config->clusters[i].name, "research-a") &&
+             map_next(fleet_snapshot(rehearsal->service->fleet, &config->clusters[i])->pods, &k,
+                      NULL, &value);)
+            count += ((const struct pod *)value)->gang.is_protected;
+    return count;
+}
+
+/* Each job is in partition train.  Under preempt/none Slurm prints OFF for each partition. */
+static void no_job_is_protected_where_nothing_preempts(void **state)
+{
+    static const char *const types[] = { "preempt/partition_prio", "preempt/none", "preempt/qos" };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        for (size_t k = 0; k < COUNT_OF(types); k++) {
+            owned(test_folder) char *folder = test_folder_new();
+            owned(rehearsal) struct rehearsal *rehearsal = open_with(&kinds[i], folder, 5, "",
+                                                                     false);
+            owned(chars) char *found = NULL;
+
+            sim_cluster(rehearsal->simulator, "research-a")->slurm->preempts = types[k];
+            rehearsal_run(rehearsal, 3 * MINUTE_MS);
+            assert_int_equal(count_protected(rehearsal), 0);
+            found = examine(rehearsal);
+            if (!strstr(found, "PreemptType: ") != !text_equal(types[k], "preempt/qos"))
+                fail_msg("%s: %s", types[k], found);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +429,7 @@ int main(void)
         cmocka_unit_test(a_leader_elsewhere_gets_its_signal),
         cmocka_unit_test(the_doctor_names_a_list_that_is_long),
         cmocka_unit_test(the_doctor_names_settings_that_keep_nodes_away),
+        cmocka_unit_test(no_job_is_protected_where_nothing_preempts),
     };
 
     mem_setup();

@@ -508,6 +508,44 @@ static void signals_of_scripts(void **state)
     expect_signal(NULL, "", (const char *const[]){ "HUP", "", "" });
 }
 
+/* A partition's mode is its own under preempt/partition_prio only: under preempt/none, which 24.11
+   prints as "(null)", it is OFF for each. */
+static void partitions_that_are_off(void **state)
+{
+    static const char off[] = "PartitionName=p PreemptMode=OFF\n";
+    static const char lists_text[] = "{\"nodes\":[" NODE(
+        "n1", "\"MIXED\"", "") "],\"jobs\":[{\"job_id\":9,\"job_state\":"
+                               "\"RUNNING\",\"partition\":\"p\",\"nodes\":\"n1\"" REQUEUES "}]}";
+    static const struct {
+        const char *preempts;
+        bool is_protected;
+    } rows[] = { { NULL, true },
+                 { "preempt/partition_prio", true },
+                 { "preempt/none", false },
+                 { "(null)", false },
+                 { "preempt/qos", false } };
+    struct error err = { 0 };
+    owned(json) json_t *body = json_parse(lists_text, strlen(lists_text), "lists", &err);
+    owned(json) json_t *partitions = slurm_read_lines(off, "PartitionName", "No partitions", &err);
+    const struct slurm_lists lists = { .nodes = json_object_get(body, "nodes"),
+                                       .jobs = json_object_get(body, "jobs"),
+                                       .partitions = partitions };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct slurm_view own = { .cluster = "lab", .preempts = rows[i].preempts };
+        struct snapshot snapshot;
+        size_t count;
+
+        snapshot_init(&snapshot);
+        if (!body || !partitions || slurm_snapshot_fill(&snapshot, &lists, &own, &err) < 0)
+            fail_msg("%s", err.text);
+        if (snapshot_pods_on(&snapshot, "n1", &count)[0]->gang.is_protected != rows[i].is_protected)
+            fail_msg("%s", rows[i].preempts ?: "not known");
+        snapshot_clear(&snapshot);
+    }
+}
+
 static void machines(void **state)
 {
     struct error err = { 0 };
@@ -609,14 +647,23 @@ static void texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded),        cmocka_unit_test(recorded_nodes_that_are_down),
-        cmocka_unit_test(vacant_nodes),    cmocka_unit_test(parked_nodes_that_are_down),
-        cmocka_unit_test(nodes_taken_out), cmocka_unit_test(unshown_jobs),
-        cmocka_unit_test(others_marks),    cmocka_unit_test(others_claims),
-        cmocka_unit_test(damaged_lists),   cmocka_unit_test(forms_of_yes_and_no),
-        cmocka_unit_test(batch_hosts),     cmocka_unit_test(machines),
-        cmocka_unit_test(hosts),           cmocka_unit_test(gres),
-        cmocka_unit_test(texts),           cmocka_unit_test(signals_of_scripts),
+        cmocka_unit_test(recorded),
+        cmocka_unit_test(recorded_nodes_that_are_down),
+        cmocka_unit_test(vacant_nodes),
+        cmocka_unit_test(parked_nodes_that_are_down),
+        cmocka_unit_test(nodes_taken_out),
+        cmocka_unit_test(unshown_jobs),
+        cmocka_unit_test(others_marks),
+        cmocka_unit_test(others_claims),
+        cmocka_unit_test(damaged_lists),
+        cmocka_unit_test(forms_of_yes_and_no),
+        cmocka_unit_test(batch_hosts),
+        cmocka_unit_test(machines),
+        cmocka_unit_test(hosts),
+        cmocka_unit_test(gres),
+        cmocka_unit_test(texts),
+        cmocka_unit_test(signals_of_scripts),
+        cmocka_unit_test(partitions_that_are_off),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

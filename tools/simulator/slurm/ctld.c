@@ -276,6 +276,7 @@ struct ctld *sim_slurm_new(struct simulator *sim, struct kube_cluster *cluster)
     slurm->release = cluster->plan->slurm;
     slurm->nodes = map_new(NULL);
     slurm->next_job = 1;
+    slurm->preempts = "preempt/partition_prio";
     return slurm;
 }
 

@@ -129,7 +129,8 @@ struct ctld {
     struct kube_cluster *cluster;
     int release; /* 2205, 2411 */
     bool is_down;
-    bool is_spoilt; /* a node of slurm.conf was deleted: the next reading ends slurmctld */
+    const char *preempts; /* PreemptType */
+    bool is_spoilt;       /* a node of slurm.conf was deleted: the next reading ends slurmctld */
     bool is_scheduling;
     int64_t
         crowded_ms; /* until then a list of all jobs takes longer than `timeout` leaves scancel */

@@ -50,6 +50,14 @@ void ctld_print_job(struct text *out, const struct ctld *slurm, const struct ctl
     text_add(out, "\n");
 }
 
+/* Only under preempt/partition_prio has a partition a mode of its own. */
+static const char *mode_of(const struct ctld *slurm, const char *own)
+{
+    return text_equal(slurm->preempts, "preempt/none")             ? "OFF"
+           : text_equal(slurm->preempts, "preempt/partition_prio") ? own
+                                                                   : "REQUEUE";
+}
+
 void ctld_print_partitions(struct text *out, const struct ctld *slurm)
 {
     owned(text) struct text *nodes = text_new(16 << 10);
@@ -57,12 +65,12 @@ void ctld_print_partitions(struct text *out, const struct ctld *slurm)
     ctld_names_print(nodes, slurm->nodes);
     text_add(out,
              "PartitionName=train AllowAccounts=ALL Default=YES GraceTime=0 MaxTime=UNLIMITED "
-             "Nodes=%s PriorityTier=1 PreemptMode=REQUEUE State=UP\n",
-             nodes->chars);
+             "Nodes=%s PriorityTier=1 PreemptMode=%s State=UP\n",
+             nodes->chars, mode_of(slurm, "REQUEUE"));
     text_add(out,
              "PartitionName=urgent AllowAccounts=ALL Default=NO GraceTime=0 MaxTime=UNLIMITED "
-             "Nodes=%s PriorityTier=10 PreemptMode=OFF State=UP\n",
-             nodes->chars);
+             "Nodes=%s PriorityTier=10 PreemptMode=%s State=UP\n",
+             nodes->chars, mode_of(slurm, "OFF"));
 }
 
 void ctld_print_reservation(struct text *out, const struct ctld *slurm,
@@ -95,16 +103,12 @@ void ctld_print_reservation(struct text *out, const struct ctld *slurm,
 void ctld_print_config(struct text *out, const struct ctld *slurm)
 {
     static const char *const rows[][2] = {
-        { "AuthAltTypes", "auth/jwt" },
-        { "AuthInfo", "(null)" },
-        { "JobRequeue", "1" },
-        { "KillWait", "30 sec" },
-        { "MinJobAge", "300 sec" },
-        { "PreemptMode", "REQUEUE" },
-        { "PreemptType", "preempt/partition_prio" },
-        { "SchedulerType", "sched/backfill" },
+        { "AuthAltTypes", "auth/jwt" }, { "AuthInfo", "(null)" },
+        { "JobRequeue", "1" },          { "KillWait", "30 sec" },
+        { "MinJobAge", "300 sec" },     { "SchedulerType", "sched/backfill" },
         { "SlurmdTimeout", "60 sec" },
     };
+    bool is_none = text_equal(slurm->preempts, "preempt/none");
     bool is_fixed = slurm->cluster->plan->has_fixed_nodes;
     bool saves_power = slurm->cluster->plan->saves_power;
 
@@ -112,6 +116,9 @@ void ctld_print_config(struct text *out, const struct ctld *slurm)
              slurm->cluster->plan->name);
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         text_add(out, "%-23s = %s\n", rows[i][0], rows[i][1]);
+    text_add(out, "%-23s = %s\n", "PreemptMode", is_none ? "OFF" : "REQUEUE");
+    text_add(out, "%-23s = %s\n", "PreemptType",
+             is_none && slurm->release >= 2411 ? "(null)" : slurm->preempts);
     text_add(out, "%-23s = %s\n", "SuspendExcNodes", "(null)");
     text_add(out, "%-23s = %s\n", "SuspendProgram", saves_power ? "/usr/sbin/suspend" : "(null)");
     text_add(out, "%-23s = %s\n", "SuspendTime", saves_power ? "600 sec" : "INFINITE");

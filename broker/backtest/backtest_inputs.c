@@ -193,12 +193,24 @@ static int read_windows(struct backtest_inputs *inputs, struct error *err)
     return inputs->setup.judged ? 0 : -1;
 }
 
+/* Moves take as long as the service counts on before it has learned it. */
+static void take_lead(struct backtest_inputs *inputs)
+{
+    const struct config_lead *lead = &inputs->config->lead;
+
+    if (!call_text(inputs->call, "up"))
+        inputs->setup.fleet.up_ms = lead->prior_p95_ms;
+    if (!call_text(inputs->call, "down"))
+        inputs->setup.fleet.down_ms = lead->prior_p50_ms;
+}
+
 /* A queue runs as the first workload that serves it; a queue without a workload is left out. */
 static int take_config(struct backtest_inputs *inputs, struct error *err)
 {
     const struct config *config = inputs->config;
 
     require(config->reservation_count > 0); /* the configuration has one */
+    take_lead(inputs);
     inputs->setup.fleet.gpus_per_node = (int)config->reservations[0].gpus_per_node;
     inputs->queues = mem_new_array(config->queue_count, sizeof *inputs->queues);
     for (size_t i = 0; i < config->queue_count; i++)

@@ -139,13 +139,32 @@ static int read_again(struct allocate_inputs *inputs, struct error *err)
     return 0;
 }
 
+/* Nodes that are ordered later than their lead time before a window come after it began. */
+static void note_lead(const struct allocate_inputs *inputs)
+{
+    int64_t lead_ms = inputs->config->lead.prior_p95_ms;
+    char lead[DURATION_TEXT_SIZE], follow[DURATION_TEXT_SIZE];
+
+    if (inputs->is_again || inputs->forecast.follow_ms >= lead_ms)
+        return;
+    duration_format(lead_ms, lead);
+    fprintf(
+        stderr,
+        "note: --follow %s: a node takes up to %s to come (lead.prior_p95), so that nodes which "
+        "this plan adds come after the window has begun; give --follow %s, or a shorter lead "
+        "time if it is known to be shorter\n",
+        duration_format(inputs->forecast.follow_ms, follow), lead, lead);
+}
+
 /* A plan of days may rest on older demand (a stale forecast shrinks nothing), one of hours not. */
 static int check_age(const struct allocate_inputs *inputs, struct error *err)
 {
     struct wall_time now = inputs->forecast.now;
 
-    if (inputs->forecast.follow_ms > 0)
+    if (inputs->forecast.follow_ms > 0) {
+        note_lead(inputs);
         return demand_age_check(inputs->demand, inputs->model, now, err);
+    }
     demand_age_note(inputs->demand, now);
     return 0;
 }

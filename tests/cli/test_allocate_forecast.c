@@ -91,7 +91,34 @@ static void one_window_is_planned_shortly_before_it(void **state)
     assert_non_null(strstr(said.out->chars, "wrote"));
     assert_non_null(
         strstr(file->chars, "for the next window alone, by plans that were made 8h before it"));
+    assert_null(strstr(said.err->chars, "lead.prior_p95"));
     expect_mistakes(folder, mistakes, COUNT_OF(mistakes));
+}
+
+/* Nodes that are asked for an hour before a window come later, if they take longer. */
+static void a_lead_that_is_shorter_than_that_of_nodes_is_noted(void **state)
+{
+    owned(test_folder) char *folder = weeks_folder(1);
+    owned(text) struct text *config = said_file(folder, "sluice.yaml");
+    owned(text) struct text *slow = text_new(1 << 16);
+    const char *lead = strstr(config->chars, "25m}"); /* prior_p95 */
+
+    (void)state;
+    assert_non_null(lead);
+    text_add(slow, "%.*s150m%s", (int)(lead - config->chars), config->chars, lead + 3);
+    mem_free(test_folder_write(folder, "slow.yaml", slow->chars));
+
+    owned(said) struct said said = expect_code(
+        folder, EXIT_DONE,
+        "allocate --demand @/weeks.csv --config @/slow.yaml --out @/out --forecast "
+        "--follow 8h --window day" NOW);
+    owned(said) struct said late = expect_code(
+        folder, EXIT_ERROR,
+        "allocate --demand @/weeks.csv --config @/slow.yaml --out @/out --forecast "
+        "--follow 1h --window day" NOW);
+
+    assert_null(strstr(said.err->chars, "lead.prior_p95"));
+    assert_non_null(strstr(late.err->chars, "a node takes up to 2h30m to come (lead.prior_p95)"));
 }
 
 /* The night began at eight, and the demand ends at midnight. */
@@ -355,6 +382,7 @@ int main(void)
         cmocka_unit_test(allocate_plans_for_the_bound_and_says_so),
         cmocka_unit_test(an_attainment_is_for_all_windows_together),
         cmocka_unit_test(one_window_is_planned_shortly_before_it),
+        cmocka_unit_test(a_lead_that_is_shorter_than_that_of_nodes_is_noted),
         cmocka_unit_test(the_rest_of_a_window_is_planned_while_it_is_in_force),
         cmocka_unit_test(a_plan_of_hours_needs_the_demand_until_now),
         cmocka_unit_test(each_queue_must_be_known_until_now),

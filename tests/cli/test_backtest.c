@@ -495,6 +495,7 @@ static void a_configuration_stands_for_the_flags(void **state)
 
     assert_non_null(strstr(said.out->chars, "14 window occurrences of 1 queue"));
     assert_non_null(strstr(said.out->chars, "mean load of 3 servers"));
+    assert_non_null(strstr(said.out->chars, "25m in transit to production, 15m back")); /* lead */
 }
 
 static const struct mistake refused[] = {

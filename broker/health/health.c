@@ -114,10 +114,10 @@ static enum severity severity_of(const struct finding *finding)
     return finding->is.is_early && severity > SEVERITY_WARNING ? SEVERITY_WARNING : severity;
 }
 
-/* By the severity that is told, then by the place of its kind in the table; those of one kind stay
-   in the order of the look, and quiet ones come last.  All faces take the first for the worst. */
 enum { QUIET = -1 }; /* below each severity */
 
+/* By the severity that is told, then by the place of its kind in the table; those of one kind stay
+   in the order of the look, and quiet ones come last.  All faces take the first for the worst. */
 static void sort(struct findings *findings)
 {
     struct findings sorted = { 0 };
@@ -176,6 +176,14 @@ static void tell(const struct findings *mine, const struct findings *others, boo
     }
 }
 
+/* A clock that was set back makes nothing young. */
+static bool is_younger(const struct finding *finding, struct wall_time now, int64_t ms)
+{
+    int64_t age_ms = now.ms - finding->is.since.ms;
+
+    return age_ms >= 0 && age_ms < ms;
+}
+
 void health_end(struct health *health, struct wall_time now, health_told_fn told, void *context)
 {
     require(health->said);
@@ -185,8 +193,8 @@ void health_end(struct health *health, struct wall_time now, health_told_fn told
 
         if (finding->is.since.ms == 0)
             finding->is.since = before ? before->is.since : now;
-        finding->is.is_early |= now.ms - finding->is.since.ms < finding->is.early_ms;
-        finding->is_quiet = now.ms - finding->is.since.ms < finding->is.quiet_ms;
+        finding->is.is_early |= is_younger(finding, now, finding->is.early_ms);
+        finding->is_quiet = is_younger(finding, now, finding->is.quiet_ms);
     }
     sort(&health->held);
     if (told) {

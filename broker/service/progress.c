@@ -330,7 +330,7 @@ static bool gets_none(const struct service *service, const struct transfer *tran
 }
 
 /* What it waits for, and why: the reason of the attempt before, while its machine goes. */
-static char *waits_for(const struct service *service, const struct transfer *transfer)
+static char *tell_wait(const struct service *service, const struct transfer *transfer)
 {
     const struct lane *lane = attempts_lane(service->runner->attempts, transfer_goal(transfer));
     bool is_told = acquire_is_out_of_stock(service->runner, transfer) || lane->failures == 0;
@@ -367,7 +367,7 @@ static void look_at_failing(const struct service *service, struct survey *survey
 
     if (!first)
         return;
-    waiting = waits_for(service, first);
+    waiting = tell_wait(service, first);
     condition.advice = advice = advise_stock(service, survey, pool, nodes, "");
     health_add(health, &condition,
                text_format("pool %s gets no machine for %" PRId64 " node%s: %s", pool->name, nodes,
@@ -381,11 +381,12 @@ static struct margin margin_of(const struct service *service, const struct trans
     struct wall_time now = loop_wall(service->world->loop);
     struct wall_time expected = runner_expected(service->runner, transfer, 95);
     bool is_past = transfer->cordoned.ms > 0 && expected.ms <= now.ms;
+    bool is_failing = gets_none(service, transfer);
 
     return (struct margin){ .tightest = transfer,
                             .due = transfer->due,
-                            .is_known = transfer->due.ms <= now.ms ||
-                                        (!is_past && !gets_none(service, transfer)),
+                            .is_failing = is_failing,
+                            .is_known = transfer->due.ms <= now.ms || (!is_past && !is_failing),
                             .ms = transfer->due.ms - expected.ms };
 }
 
@@ -398,6 +399,8 @@ static bool is_tighter(const struct margin *margin, const struct margin *other)
         return is_late;
     if (margin->is_known != other->is_known)
         return !margin->is_known;
+    if (!margin->is_known && margin->is_failing != other->is_failing)
+        return !margin->is_failing;
     return margin->ms < other->ms;
 }
 
@@ -431,7 +434,7 @@ static char *tell_margin(const struct config_cluster *cluster, const struct marg
                            "(p95), and may come late",
                            cluster->name, due);
     duration_format(late_ms, text);
-    return margin->due.ms <= now.ms
+    return margin->due.ms - margin->ms <= now.ms
                ? text_format("nodes of %s that were due at %s are late by %s", cluster->name, due,
                              text)
                : text_format("nodes of %s that are due at %s come about %s late (p95)",
@@ -447,19 +450,19 @@ static void look_at_margin(const struct service *service, struct survey *survey,
     struct margin margin = service_margin(service, cluster);
     const struct transfer *tightest = margin.tightest;
     bool is_late = margin.is_known && margin.ms <= -SECOND_MS;
-    bool is_failing = tightest && gets_none(service, tightest);
     const struct transfer *first = NULL;
     owned(chars) char *text = NULL;
     owned(chars) char *advice = NULL;
     owned(chars) char *waiting = NULL;
 
-    if (!tightest || (margin.is_known ? !is_late : is_failing))
+    if (!tightest || (margin.is_known ? !is_late : margin.is_failing))
         return; /* a pool that fails is told by itself, until it makes the move late */
     text = tell_margin(cluster, &margin, loop_wall(service->world->loop));
-    waiting = waits_for(service, tightest);
-    advice = is_failing ? advise_stock(service, survey, transfer_goal(tightest),
-                                       count_failing(service, transfer_goal(tightest), &first), "")
-                        : text_format("`sluice transfers %s` shows it whole", tightest->id);
+    waiting = tell_wait(service, tightest);
+    advice = margin.is_failing
+                 ? advise_stock(service, survey, transfer_goal(tightest),
+                                count_failing(service, transfer_goal(tightest), &first), "")
+                 : text_format("`sluice transfers %s` shows it whole", tightest->id);
     condition.advice = advice;
     health_add(health, &condition,
                text_format("%s: node %s waits in step %s: %s", text, tightest->node,

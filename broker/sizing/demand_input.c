@@ -89,34 +89,32 @@ static void note_unknown(const struct demand *demand, const struct demand_option
              unknown, steps, queues, demand->count, worst->queue, most, worst->count, half);
 }
 
-static int64_t end_of(const struct demand_series *series)
-{
-    return series->start.ms + series->step_ms * (int64_t)series->count;
-}
-
 /* A queue whose rows end before those of the others; no step tells that they are missing. */
 static void note_ends(const struct demand *demand, json_t *notes)
 {
     const struct demand_series *first = NULL;
+    struct wall_time first_end = demand->end;
     char end[WALL_TEXT_SIZE];
     char until[WALL_TEXT_SIZE];
     size_t count = 0;
 
     for (size_t i = 0; i < demand->count; i++) {
         const struct demand_series *series = &demand->series[i];
+        struct wall_time its_end = demand_time(series, series->count);
 
-        if (demand->end.ms - end_of(series) <= HOUR_MS)
+        if (demand->end.ms - its_end.ms <= HOUR_MS)
             continue;
         count++;
-        if (!first || end_of(series) < end_of(first))
+        if (its_end.ms < first_end.ms) {
             first = series;
+            first_end = its_end;
+        }
     }
     if (first)
         add_note(notes,
                  "%zu of %zu queues end earlier than the others (first %s, at %s; the demand ends "
                  "at %s): the time from there on is unknown",
-                 count, demand->count, first->queue,
-                 wall_format((struct wall_time){ end_of(first) }, end),
+                 count, demand->count, first->queue, wall_format(first_end, end),
                  wall_format(demand->end, until));
 }
 

@@ -147,6 +147,25 @@ static void a_quiet_condition_is_shown_when_it_lasts(void **state)
     assert_string_equal(told->chars, "+n stray; +a marked, 2; ");
 }
 
+/* A clock that is set back by an hour does not hide it for an hour. */
+static void a_quiet_condition_outlives_no_jump_of_the_clock(void **state)
+{
+    const struct condition quiet = { .kind = CONDITION_PRODUCTION_SHORT,
+                                     .what = "a",
+                                     .quiet_ms = 20 * SECOND_MS };
+    owned(health) struct health *health = health_new();
+    owned(json) json_t *described = NULL;
+
+    (void)state;
+    for (int look = 0; look < 2; look++) {
+        health_begin(health);
+        health_add(health, &quiet, mem_copy_chars("marked"));
+        health_end(health, (struct wall_time){ 2 * HOUR_MS - look * HOUR_MS }, NULL, NULL);
+    }
+    described = health_describe(health);
+    assert_string_equal(json_text_or(described, "severity", ""), "critical");
+}
+
 static void a_condition_is_dated_by_its_first_look(void **state)
 {
     owned(health) struct health *health = health_new();
@@ -258,6 +277,7 @@ int main(void)
         cmocka_unit_test(the_worst_stands_first_in_the_table),
         cmocka_unit_test(the_page_has_each_condition),
         cmocka_unit_test(a_quiet_condition_is_shown_when_it_lasts),
+        cmocka_unit_test(a_quiet_condition_outlives_no_jump_of_the_clock),
         cmocka_unit_test(a_condition_is_dated_by_its_first_look),
         cmocka_unit_test(the_first_has_the_word_of_the_whole),
         cmocka_unit_test(of_several_conditions_the_first_has_the_date),

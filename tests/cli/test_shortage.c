@@ -211,6 +211,34 @@ static void a_scheduled_node_past_all_lead_times_is_not_ready_in_time(void **sta
     assert_false(promises(rehearsal));
 }
 
+/* Two pools of one cluster: that one gets no machine hides nothing of a node for the other one. */
+static void a_pool_that_fails_hides_no_late_node_of_another(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *world = text_format("%sstockouts: [ { zone: us-west4-a } ]\n",
+                                           wide_machines);
+    owned(rehearsal) struct rehearsal *rehearsal = world_start(folder, wide_config, world, 18, 5);
+    owned(json) json_t *schedules = wide_schedules(6, 4, 3);
+    owned(json) json_t *more = wide_schedules(6, 5, 4);
+    struct error err = { 0 };
+
+    (void)state;
+    rehearsal_run(rehearsal, 2 * MINUTE_MS);
+    json_object_set(schedules, "night", json_object_get(more, "night"));
+    simulator_fault_next(rehearsal->simulator, "never_joins", NULL);
+    json_decref(service_apply(rehearsal->service, schedules, NULL, "test", &err));
+    rehearsal_run(rehearsal, 95 * MINUTE_MS);
+    rehearsal->config->lead.prior_p95_ms = 10 * MINUTE_MS; /* learned meanwhile */
+    rehearsal_run(rehearsal, 15 * MINUTE_MS);
+    expect_condition(rehearsal, "pool_failing", "pool prod-b-west gets no machine for 1 node: ");
+    expect_condition(rehearsal, "move_late",
+                     "nodes of prod-b that are due at 2026-11-17T20:00:00Z "
+                     "take longer than their lead time (p95), and may come "
+                     "late: node research-");
+    expect_condition(rehearsal, "move_late", " waits in step join");
+    expect_severity(rehearsal, "warning");
+}
+
 /* A node too many of one machine type is none of another. */
 static void a_surplus_of_one_pool_hides_no_lack_of_another(void **state)
 {
@@ -442,6 +470,7 @@ int main(void)
         cmocka_unit_test(a_scheduled_node_that_does_not_come_is_told),
         cmocka_unit_test(a_scheduled_move_into_a_stock_out_is_told),
         cmocka_unit_test(a_scheduled_node_past_all_lead_times_is_not_ready_in_time),
+        cmocka_unit_test(a_pool_that_fails_hides_no_late_node_of_another),
         cmocka_unit_test(a_surplus_of_one_pool_hides_no_lack_of_another),
         cmocka_unit_test(production_that_is_not_ready_is_told),
         cmocka_unit_test(an_apply_that_comes_in_waves_is_a_warning),

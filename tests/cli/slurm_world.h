@@ -125,6 +125,28 @@ static inline void expect_there_and_back(struct rehearsal *rehearsal)
     assert_int_equal(rehearsal_violations(rehearsal), 0);
 }
 
+/* There and back, while the service dies at commit `at` from now on, or right after it, and starts
+   again; at 0: it lives. */
+static inline void die_there_and_back(struct rehearsal *rehearsal, int64_t at, bool is_after)
+{
+    struct error err = { 0 };
+
+    if (at > 0 && is_after)
+        rehearsal_kill_after_commit(rehearsal, at);
+    else if (at > 0)
+        rehearsal_kill_at_commit(rehearsal, at);
+    run_there_and_back(rehearsal);
+    if (rehearsal->is_dead) {
+        rehearsal_kill(rehearsal);
+        rehearsal_run(rehearsal, 20 * SECOND_MS);
+        if (rehearsal_start(rehearsal, &err) < 0)
+            fail_msg("%s", err.text);
+        run_there_and_back(rehearsal);
+    }
+    expect_there_and_back(rehearsal);
+    assert_true(at == 0 || rehearsal->kill_at == 0); /* it died */
+}
+
 /* A person at the login node; the caller frees the answer. */
 static inline char *run_command(struct rehearsal *rehearsal, const char *line)
 {

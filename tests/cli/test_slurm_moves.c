@@ -29,22 +29,8 @@ static int64_t play(const struct kind *kind, int64_t at, bool is_after)
     owned(test_folder) char *folder = test_folder_new();
     owned(rehearsal) struct rehearsal *rehearsal = begin(kind, folder, 5);
     int64_t before = rehearsal->commits;
-    struct error err = { 0 };
 
-    if (at > 0 && is_after)
-        rehearsal_kill_after_commit(rehearsal, at);
-    else if (at > 0)
-        rehearsal_kill_at_commit(rehearsal, at);
-    run_there_and_back(rehearsal);
-    if (rehearsal->is_dead) {
-        rehearsal_kill(rehearsal);
-        rehearsal_run(rehearsal, 20 * SECOND_MS);
-        if (rehearsal_start(rehearsal, &err) < 0)
-            fail_msg("%s", err.text);
-        run_there_and_back(rehearsal);
-    }
-    expect_there_and_back(rehearsal);
-    assert_true(at == 0 || rehearsal->kill_at == 0); /* it died */
+    die_there_and_back(rehearsal, at, is_after);
     return rehearsal->commits - before;
 }
 

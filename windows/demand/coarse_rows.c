@@ -5,6 +5,8 @@
  */
 #include "windows/demand/coarse_rows.h"
 
+#include "windows/demand/steps.h"
+
 #include <math.h>
 #include <stdbool.h>
 
@@ -16,17 +18,6 @@ enum {
 /* A run is accepted if fewer than so many such runs are due to chance. */
 static const double chance_max = 0.01;
 
-static int64_t divisor_of(int64_t left, int64_t right)
-{
-    while (right != 0) {
-        int64_t rest = left % right;
-
-        left = right;
-        right = rest;
-    }
-    return left;
-}
-
 /* How many distances from row `first` on have a common divisor greater than `floor_ms`. */
 static size_t run_from(const int64_t *times, size_t count, size_t first, int64_t floor_ms,
                        int64_t *ret_divisor)
@@ -36,7 +27,8 @@ static size_t run_from(const int64_t *times, size_t count, size_t first, int64_t
 
     for (; last + 1 < count; last++) {
         int64_t next = times[last + 1] - times[last];
-        int64_t both = next == divisor || next % divisor == 0 ? divisor : divisor_of(divisor, next);
+        int64_t both = next == divisor || next % divisor == 0 ? divisor
+                                                              : steps_divisor(divisor, next);
 
         if (both <= floor_ms)
             break;

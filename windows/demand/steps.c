@@ -116,7 +116,7 @@ static struct steps_tally most_common(const struct steps_tallies *tallies)
     return best;
 }
 
-static int64_t divisor_of(int64_t left, int64_t right)
+int64_t steps_divisor(int64_t left, int64_t right)
 {
     while (right != 0) {
         int64_t rest = left % right;
@@ -139,7 +139,7 @@ int64_t steps_base(const struct steps_tallies *tallies, bool is_sparse, int64_t 
     for (size_t i = 0; i < tallies->list.count; i++) {
         const struct steps_tally *tally = &tallies->list.items[i];
 
-        divisor = divisor_of(divisor, tally->distance_ms);
+        divisor = steps_divisor(divisor, tally->distance_ms);
         off += tally->distance_ms % common.distance_ms != 0 ? tally->count : 0;
     }
     *ret_divisor = divisor;

@@ -51,6 +51,9 @@ struct steps_problem steps_find(const int64_t *times, size_t count, bool is_spar
                                 struct steps *ret) __attribute__((warn_unused_result));
 void steps_clear(struct steps *steps);
 
+/* The greatest common divisor of two distances; of 0 and another, that other one. */
+int64_t steps_divisor(int64_t left, int64_t right);
+
 /* How often each distance between neighbours is kept. */
 struct steps_tally {
     int64_t distance_ms;

@@ -19,6 +19,7 @@
 #include "broker/terminal/name_bits.h"
 #include "broker/terminal/table.h"
 #include "windows/calendar/suggest.h"
+#include "windows/forecast/forecast_score.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -10,6 +10,7 @@
 #include "tests/support/unit.h"
 #include "windows/demand/trend.h"
 #include "windows/forecast/forecast_parts.h"
+#include "windows/forecast/forecast_score.h"
 #include "windows/forecast/forecast_share.h"
 
 #include <inttypes.h>

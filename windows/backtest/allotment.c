@@ -12,10 +12,7 @@
 
 static const double levels[OUTLOOK_LEVEL_COUNT] = OUTLOOK_LEVELS;
 
-/* If planned windows are finer, a judged occurrence contains several.  Of the misses in each window
-   beyond the first, this share makes the judged occurrence miss although it would otherwise meet
-   its target.  Measured on the recorded traces. */
-static const double further = 0.2;
+static const double further_least = 0.2; /* measured where whole days are alike */
 
 struct plan {
     struct field *fields;
@@ -39,13 +36,17 @@ static const struct outlook *outlook_of(const struct plan *plan, size_t field)
     return &plan->fields[field].outlooks[plan->kind];
 }
 
-/* Misses are allowed to judged occurrences; finer windows miss more often. */
-static double misses_of(const struct plan *plan, double level)
+/* Misses are allowed to judged occurrences.  If planned windows are finer, such an occurrence
+   contains several, and misses if any of them does.  Windows whose errors are alike miss together;
+   of the others each further one adds its own misses: the judged occurrence would otherwise have
+   met its target. */
+static double misses_of_judged(const struct plan *plan, size_t field, size_t span)
 {
-    const struct field *field = &plan->fields[0];
-    double parts = (double)field->course->spans.count / fmax(1, (double)field->judged_count);
+    const struct field *at = &plan->fields[field];
+    double parts = (double)at->course->spans.count / fmax(1, (double)at->judged_count);
+    double further = fmax(1 - outlook_of(plan, field)->alike[span], further_least);
 
-    return level / (1 + further * fmax(0, parts - 1));
+    return 1 + further * fmax(0, parts - 1);
 }
 
 /* A window's number has to be enough for the neediest of its days. */
@@ -68,9 +69,10 @@ static void add_misses(const struct plan *plan, size_t field, size_t span)
 {
     struct shares_cell *cell = cell_of(plan, field, span);
     const double *bounds = &outlook_of(plan, field)->shared[span * SHARES];
+    double judged = misses_of_judged(plan, field, span);
 
     for (size_t share = 0; share < SHARES && bounds[0] > 0; share++)
-        cell->misses[share] += shares_beyond(bounds, cell->bounds[share]);
+        cell->misses[share] += judged * shares_beyond(bounds, cell->bounds[share]);
 }
 
 /* The bound in force, at the share of misses that the plan gave its window. */
@@ -114,7 +116,7 @@ static void share_out(const struct plan *plan)
             add_misses(plan, field, span);
     }
     for (size_t level = 0; level < OUTLOOK_LEVEL_COUNT; level++) {
-        shares_choose(plan->cells, cells, misses_of(plan, levels[level]), plan->shares);
+        shares_choose(plan->cells, cells, levels[level], plan->shares);
         set_wanted(plan, level);
     }
 }

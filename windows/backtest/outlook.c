@@ -52,6 +52,7 @@ void outlook_init(struct outlook *outlook, const struct field *field, enum outlo
         .kind = kind,
         .chosen = outlook_chosen(kind, field->misses),
         .bounds = mem_new_array(SHARES * spans, sizeof *outlook->bounds),
+        .alike = mem_new_array(spans, sizeof *outlook->alike),
         .wanted = mem_new_array(OUTLOOK_LEVEL_COUNT * spans, sizeof *outlook->wanted),
         .numbers = mem_new_array(spans, sizeof *outlook->numbers),
     };
@@ -67,6 +68,7 @@ void outlook_clear(struct outlook *outlook)
     if (outlook->shared != outlook->bounds)
         mem_free(outlook->shared);
     mem_free(outlook->bounds);
+    mem_free(outlook->alike);
     mem_free(outlook->looks);
     mem_free(outlook->again);
     mem_free(outlook->shares);
@@ -94,26 +96,28 @@ static double wanted_at(const struct outlook *outlook, const struct field *field
     return outlook->wanted[level * field->course->spans.count + span];
 }
 
-/* The bounds of a window's day as they stood when its plan was made; NULL: there are none. */
-static const double *shares_of(const struct forecast *forecast, const struct course_span *span)
+/* A window's day as it stood when its plan was made; NULL: there is none. */
+static const struct forecast_occurrence *day_of(const struct forecast *forecast,
+                                                const struct course_span *span)
 {
     const struct forecast_cell *cell = &forecast->cells[span->window];
 
     for (size_t i = cell->past.count; i-- > 0;)
         if (cell->past.items[i].day == span->day)
-            return cell->past.items[i].shares;
+            return &cell->past.items[i];
     return NULL;
 }
 
-static void foretell(const struct course *course, struct forecast *forecast,
-                     const struct forecast_setup *setup, double *bounds)
+static void foretell(struct outlook *outlook, const struct course *course,
+                     struct forecast *forecast, const struct forecast_setup *setup, double *bounds)
 {
     forecast_predict(forecast, setup);
     for (size_t i = 0; i < course->spans.count; i++) {
-        const double *shares = shares_of(forecast, &course->spans.items[i]);
+        const struct forecast_occurrence *day = day_of(forecast, &course->spans.items[i]);
 
-        if (shares)
-            memcpy(&bounds[i * SHARES], shares, SHARES * sizeof *shares);
+        outlook->alike[i] = day ? day->alike : 1;
+        if (day)
+            memcpy(&bounds[i * SHARES], day->shares, sizeof day->shares);
     }
 }
 
@@ -123,11 +127,13 @@ static void foretell_again(struct outlook *outlook, const struct course *course,
 {
     for (size_t i = 0; i < course->spans.count; i++) {
         const struct course_span *span = &course->spans.items[i];
-        const double *shares = look < outlook_looks(outlook, i) ? shares_of(forecast, span) : NULL;
+        const struct forecast_occurrence *day = look < outlook_looks(outlook, i)
+                                                    ? day_of(forecast, span)
+                                                    : NULL;
 
-        if (shares)
-            memcpy(&outlook->again[(outlook->looks[i] + look) * SHARES], shares,
-                   SHARES * sizeof *shares);
+        if (day)
+            memcpy(&outlook->again[(outlook->looks[i] + look) * SHARES], day->shares,
+                   sizeof day->shares);
     }
 }
 
@@ -153,13 +159,13 @@ void outlook_foretell(struct outlook *outlook, const struct field *field)
 
     setup.horizon_days = horizon_of(outlook->kind);
     setup.lead_ms = outlook->kind == OUTLOOK_FOLLOW ? field->follow_ms : 0;
-    foretell(field->course, forecast, &setup, outlook->bounds);
+    foretell(outlook, field->course, forecast, &setup, outlook->bounds);
     if (outlook->shared == outlook->bounds)
         return;
     look_again(outlook, field->course, forecast, &setup);
     setup.is_shared = true;
     setup.day = field->course->end_day;
-    foretell(field->course, forecast, &setup, outlook->shared);
+    foretell(outlook, field->course, forecast, &setup, outlook->shared);
 }
 
 /* A week's number is searched on the arrivals of the window in the seven days before that week;

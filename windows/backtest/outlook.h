@@ -41,6 +41,7 @@ struct outlook {
                        unknown */
     double *shared; /* the same, for distributing misses: `bounds` itself, except that a revised
                        window has only its own bound new */
+    double *alike;  /* [span]: the correlation of the errors of one day's windows, as known then */
     size_t *looks;  /* [span]: its first one in `again`, for each hour after the span has begun;
                        NULL: there are none */
     double *again;  /* [look * SHARES + share]: the bounds as they are known then; 0: unknown */

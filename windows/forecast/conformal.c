@@ -103,14 +103,17 @@ static double squares_about(const struct conformal *conformal, double mean)
 }
 
 /* The correlation of the scores of a day, from 0 to 1, by a one-way analysis of variance.  With few
-   days it is taken to be 1. */
+   days it is taken to be 1, and with one score a day nothing is known of it. */
 static double likeness(const struct conformal *conformal)
 {
     double count = (double)conformal->order.count;
     double days = (double)conformal->days;
-    double all = squares_about(conformal, mean_of(conformal));
+    double all;
     double inner = 0;
 
+    if (conformal->days < 2 || conformal->days == conformal->order.count)
+        return 1;
+    all = squares_about(conformal, mean_of(conformal));
     for (size_t i = 0, next; i < conformal->order.count; i = next)
         inner += squares_of_day(conformal, i, &next);
 
@@ -123,19 +126,18 @@ static double likeness(const struct conformal *conformal)
 }
 
 /* The effective number of scores: as many independent days as they are worth. */
-static double worth(const struct conformal *conformal)
+static double worth(const struct conformal *conformal, double alike)
 {
     double count = (double)conformal->order.count;
     double days = (double)conformal->days;
 
-    if (conformal->days < 2 || conformal->days == conformal->order.count)
-        return days;
-    return count / (1 + (count / days - 1) * likeness(conformal));
+    return conformal->days > 0 ? count / (1 + (count / days - 1) * alike) : 0;
 }
 
 struct conformal_sight conformal_look(const struct conformal *conformal)
 {
-    double count = worth(conformal);
+    double alike = likeness(conformal);
+    double count = worth(conformal, alike);
     double part = count > 0 ? count / (double)conformal->scores.count : 0;
     double still = prior_count + expected_mean * conformal->expected; /* scores that count as 0 */
     double freedom = prior_freedom + conformal->expected;
@@ -146,6 +148,7 @@ struct conformal_sight conformal_look(const struct conformal *conformal)
 
     return (struct conformal_sight){
         .worth = count,
+        .alike = alike,
         .mean = mean,
         .deviation = sqrt(squares / (freedom + count) * (1 + 1 / (still + count))),
         .freedom = freedom + count,

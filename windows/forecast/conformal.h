@@ -65,8 +65,9 @@ double conformal_upper(const struct conformal *conformal, enum conformal_basis *
 /* What the bounds from one row of scores have in common, whatever share of misses each is for.
    Computed once, and valid until the next score comes. */
 struct conformal_sight {
-    double worth;     /* the effective number of scores, in independent days */
-    double mean;      /* mean of the next score */
+    double worth; /* the effective number of scores, in independent days */
+    double alike; /* the correlation of the scores of one day, from 0 to 1; few days: nearly 1 */
+    double mean;  /* mean of the next score */
     double deviation; /* deviation of the next score, by Student's t */
     double freedom;   /* with so many degrees */
 };

@@ -7,7 +7,9 @@
  */
 #include "windows/forecast/forecast.h"
 
+#include "windows/forecast/carry_over.h"
 #include "windows/forecast/forecast_parts.h"
+#include "windows/forecast/forecast_score.h"
 #include "windows/forecast/hours.h"
 #include "windows/forecast/occurrences.h"
 #include "windows/forecast/origins.h"
@@ -45,6 +47,8 @@ struct entry {
     bool is_learned;
     double uppers[FORECAST_METHODS][BOUNDS]; /* of scores, when it was predicted */
     struct guess guesses[FORECAST_METHODS];
+    struct carry_days days; /* before it */
+    double carried;
 };
 
 /* What is known at an origin, from days before it. */
@@ -59,11 +63,15 @@ struct rolling {
     struct conformal conformal[FORECAST_METHODS]; /* of scores over the scales of their windows */
     double uppers[FORECAST_METHODS][BOUNDS];      /* of the next scores at the origin */
     enum conformal_basis bases[FORECAST_METHODS][BOUNDS]; /* what those bounds rest on */
+    double alike[FORECAST_METHODS];                       /* the scores of one day */
     double loss[FORECAST_METHODS];
     size_t scored;
     struct peak peak;
     struct peak_cap cap;
     struct points_level level; /* of the last days */
+    struct carry_days days;
+    struct carry_over carry;
+    double carried; /* added to predictions of the profile */
     struct points_origin origin;
 };
 
@@ -100,7 +108,8 @@ const char *forecast_stale_name(enum forecast_stale stale)
 /* The need by a profile on a day, plus the level of the last days over their profiles. */
 static double levelled(const struct rolling *rolling, double profile, int64_t day)
 {
-    return profile * exp(points_level_left(&rolling->level, day, &rolling->origin));
+    return profile *
+           exp(points_level_left(&rolling->level, day, &rolling->origin) + rolling->carried);
 }
 
 static double predict(const struct rolling *rolling, const struct forecast_cell *cell,
@@ -120,13 +129,6 @@ static enum forecast_method choose(const struct rolling *rolling)
                    rolling->loss[FORECAST_LAST_WEEK] < naive_share * rolling->loss[FORECAST_PROFILE]
                ? FORECAST_LAST_WEEK
                : FORECAST_PROFILE;
-}
-
-static double pinball(const struct rolling *rolling, double truth, double bound)
-{
-    double misses = rolling->misses[ASKED];
-
-    return truth > bound ? (1 - misses) * (truth - bound) : misses * (bound - truth);
 }
 
 static struct guess guess_of(const struct rolling *rolling, enum forecast_method method,
@@ -181,27 +183,12 @@ static void foretell(const struct rolling *rolling, struct entry *entry)
         item->bounds[method] = bound_about(rolling, &entry->guesses[method], ASKED);
     }
     item->basis = rolling->bases[item->method][ASKED];
+    item->alike = rolling->alike[item->method];
     make_shares(rolling, &entry->guesses[item->method], item->shares, bases);
     memcpy(entry->uppers, rolling->uppers, sizeof entry->uppers);
+    entry->days = rolling->days;
+    entry->carried = rolling->carried;
     item->is_scored = item->is_known && item->points[item->method] > 0;
-}
-
-static void keep_score(const struct rolling *rolling, struct forecast_score *score,
-                       const struct forecast_occurrence *item)
-{
-    double last = item->points[FORECAST_LAST_WEEK];
-    double bound = item->bounds[item->method];
-    bool is_covered = item->need <= bound;
-
-    score->scored++;
-    score->covered += is_covered;
-    score->bases[item->basis]++;
-    score->bases_covered[item->basis] += is_covered;
-    score->loss += pinball(rolling, item->need, bound);
-    score->last_week_loss += pinball(rolling, item->need, last);
-    score->last_week_10_loss += pinball(rolling, item->need, last * 1.1);
-    score->needs += item->need;
-    score->bounds += bound;
 }
 
 static void learn_method(struct rolling *rolling, const struct entry *entry,
@@ -212,7 +199,8 @@ static void learn_method(struct rolling *rolling, const struct entry *entry,
     double score = scale_to_queue(&entry->guesses[method].scale, distance);
 
     scales_add(&rolling->scales[method], entry->window, distance);
-    rolling->loss[method] += pinball(rolling, item->need, item->bounds[method]);
+    rolling->loss[method] += forecast_pinball(rolling->misses[ASKED], item->need,
+                                              item->bounds[method]);
     conformal_keep(&rolling->conformal[method], item->day, score);
     for (size_t bound = 0; bound < BOUNDS; bound++)
         conformal_adapt(&rolling->adapted[method][bound], score > entry->uppers[method][bound]);
@@ -229,8 +217,10 @@ static void learn(struct rolling *rolling, struct entry *entry)
         return;
     for (int method = 0; method < FORECAST_METHODS; method++)
         learn_method(rolling, entry, (enum forecast_method)method);
+    carry_over_learn(&rolling->carry, &entry->days,
+                     log(item->need / item->points[FORECAST_PROFILE]) + entry->carried);
     rolling->scored++;
-    keep_score(rolling, &entry->cell->score, item);
+    forecast_score_keep(&entry->cell->score, item, rolling->misses[ASKED]);
 }
 
 /* Bounds for the next scores, at each share of misses, and their basis. */
@@ -239,6 +229,7 @@ static void look_at_scores(struct rolling *rolling, enum forecast_method method)
     const struct conformal *conformal = &rolling->conformal[method];
     const struct conformal_sight sight = conformal_look(conformal);
 
+    rolling->alike[method] = sight.alike;
     for (size_t bound = 0; bound < BOUNDS; bound++)
         rolling->uppers[method][bound] = conformal_upper_at(
             conformal, &sight, &rolling->adapted[method][bound], &rolling->bases[method][bound]);
@@ -251,6 +242,12 @@ static void look_around(struct rolling *rolling)
     double squares = spread_of_days(rolling->forecast, &rolling->origin, &days);
 
     rolling->level = points_level(rolling->forecast, &rolling->origin, rolling->setup->without);
+    rolling->carried = 0;
+    if (has(rolling, FORECAST_CARRY_OVER) && !rolling->origin.is_late &&
+        origins_horizon(rolling->setup) == 1) {
+        rolling->days = carry_over_days(rolling->forecast, &rolling->origin);
+        rolling->carried = carry_over_tell(&rolling->carry, &rolling->days);
+    }
     rolling->cap = (struct peak_cap){ 0 };
     if (has(rolling, FORECAST_CAP))
         rolling->cap = peak_look(&rolling->peak, rolling->origin.day,
@@ -479,19 +476,4 @@ struct forecast *forecast_new(const struct forecast_setup *setup)
     forecast_predict(forecast, setup);
     forecast_settle(forecast, setup);
     return forecast;
-}
-
-void forecast_score_add(struct forecast_score *sum, const struct forecast_score *more)
-{
-    sum->scored += more->scored;
-    sum->covered += more->covered;
-    for (int basis = 0; basis < CONFORMAL_BASES; basis++) {
-        sum->bases[basis] += more->bases[basis];
-        sum->bases_covered[basis] += more->bases_covered[basis];
-    }
-    sum->loss += more->loss;
-    sum->last_week_loss += more->last_week_loss;
-    sum->last_week_10_loss += more->last_week_10_loss;
-    sum->needs += more->needs;
-    sum->bounds += more->bounds;
 }

@@ -61,8 +61,6 @@ enum forecast_lack forecast_plan_lack(const struct forecast_cell *cell);
 const char *forecast_lack_name(enum forecast_lack lack);
 const char *forecast_lack_text(enum forecast_lack lack);
 
-void forecast_score_add(struct forecast_score *sum, const struct forecast_score *more);
-
 const char *forecast_method_name(enum forecast_method method);
 const char *forecast_stale_name(enum forecast_stale stale); /* "" when fresh */
 

@@ -75,6 +75,7 @@ struct forecast_occurrence {
     double shares[SHARES];           /* at those of shares_grid, of the method in use */
     enum forecast_method method;     /* that was in use */
     enum conformal_basis basis;
+    double alike; /* the correlation of the scores of one day, as it was known then */
 };
 
 /* The accuracy of the bound on past days; losses are sums of pinball losses at the requested share

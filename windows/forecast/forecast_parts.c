@@ -19,6 +19,8 @@ const struct forecast_part_row forecast_parts[] = {
       "a window whose days differ more than those of others has the wider bound" },
     { FORECAST_AGAIN, "again",
       "a plan that follows the day looks at a window again, each hour while it is in force" },
+    { FORECAST_CARRY_OVER, "carry-over",
+      "what the last days lay over their profiles counts for the next day as far as it did so far" },
     { 0 },
 };
 /* clang-format on */

@@ -13,6 +13,7 @@ enum forecast_part {
     FORECAST_LEVEL_SHIFT = 1 << 3,
     FORECAST_WINDOW_SCALE = 1 << 4,
     FORECAST_AGAIN = 1 << 5,
+    FORECAST_CARRY_OVER = 1 << 6,
 };
 
 struct forecast_part_row {

@@ -113,6 +113,7 @@ void a_socket_takes_tokens(struct stage *stage)
                                           "--nodelist=n2 --gpus=1 --time=20");
 
     stage_use_socket(stage, "rest/tokens");
+    assert_int_equal(stage_rest_as(stage, NULL, "/nodes"), 401);
     stage_await_job(stage, job, SLURM_JOB_RUNNING);
     assert_string_equal(stage_job(stage, job).nodes, "n2");
     assert_int_equal(stage_node(stage, "n1").states, SLURM_NODE_IDLE);
@@ -139,6 +140,9 @@ void a_socket_knows_its_caller(struct stage *stage)
     stage_use_socket(stage, "rest/local");
     stage_await_job(stage, job, SLURM_JOB_RUNNING);
     assert_int_equal(stage_node(stage, "n1").states, SLURM_NODE_IDLE);
+    assert_int_equal(stage_rest_as(stage, NULL, "/nodes"), 401); /* with a name */
+    assert_int_equal(stage_rest_as(stage, "bad", "/nodes"), 401);
+    assert_string_equal(stage->out->chars, "Authentication failure");
     assert_false(stage_ask(stage, SLURM_CHANGE_NODE, &blanks));
     assert_int_equal(stage->err.kind, stage->release < 2411 ? ERROR_INVALID : ERROR_DENIED);
     assert_false(stage_node(stage, "n1").states & SLURM_NODE_DRAIN);

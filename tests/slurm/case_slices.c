@@ -99,7 +99,7 @@ static void check_job(const struct view *view, const char *job, int sevenths)
 
 void a_job_with_a_slice_is_weighed(struct stage *stage)
 {
-    static const char common[] = "-p slices --time=20";
+    static const char common[] = "--partition=slices --time=20";
     owned(chars) char *two = text_format("%s --gres=gpu:a100_1g.5gb:2", common);
     owned(chars) char *all = text_format("%s --gres=gpu:3g.20gb:1", common);
     owned(chars) char *first = stage_submit(stage, SCRIPT_PLAIN, 600, two);
@@ -118,4 +118,104 @@ void a_job_with_a_slice_is_weighed(struct stage *stage)
     stage_await_job(stage, first, SLURM_JOB_PENDING);
     assert_string_equal(stage_job(stage, first).nodes, "");
     assert_int_equal(stage_job(stage, second).state, SLURM_JOB_RUNNING);
+}
+
+/* The slices of a job that runs, as the product reads them; all in its account. */
+static struct gpu_demand demand_of(struct stage *stage, const char *job)
+{
+    struct gpu_demand demand = { .parts = -1 };
+    struct view view;
+    size_t count;
+
+    look(stage, &view);
+    const struct pod *const *pods = snapshot_pods_on(&view.snapshot, "s1", &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (text_equal(pods[i]->name, job))
+            demand = gpus_of_pod(&view.snapshot, pods[i]);
+    view_clear(&view);
+    return demand;
+}
+
+/* sbatch itself refuses it. */
+static void refuse(struct stage *stage, const char *gres, const char *why)
+{
+    stage_run(stage, "sbatch --partition=slices --time=20 --gres=%s --wrap='sleep 600'", gres);
+    assert_int_equal(stage->status, 1);
+    if (!stage_said(stage, why))
+        fail_msg("%s: %s", gres, stage->out->chars);
+}
+
+/* Those that slurmctld refused: FAILED, and on no node. */
+static int count_failed(struct stage *stage)
+{
+    owned(json) json_t *jobs = list_of(stage, SLURM_LIST_JOBS);
+    int count = 0;
+    size_t i;
+    json_t *item;
+
+    json_array_foreach(jobs, i, item) {
+        struct slurm_job job;
+
+        if (slurm_read_job(item, &job, &stage->err) < 0)
+            fail_msg("%s", stage->err.text);
+        if (!text_equal(json_text_or(item, "state_reason", ""), "BadConstraints"))
+            continue;
+        assert_int_equal(job.state, SLURM_JOB_ENDED);
+        assert_string_equal(job.nodes, "");
+        count++;
+    }
+    return count;
+}
+
+void slices_are_asked_for(struct stage *stage)
+{
+    static const char lacks[] = "Batch job submission failed: Requested node configuration is not "
+                                "available";
+    int before = count_failed(stage);
+
+    refuse(stage, "gpu:3g.20gb:2", lacks);
+    refuse(stage, "gpu:a100_1g.5gb:8", lacks);
+    refuse(stage, "gpu:1g.5gb:1", lacks); /* not by its profile alone */
+    refuse(stage, "gpu:h100:1", lacks);   /* of another partition */
+    refuse(stage, "gpu:10", lacks);
+    refuse(stage, "foo:1", "Invalid generic resource (gres) specification");
+    assert_int_equal(count_failed(stage), before + 5);
+    if (stage->release < 2411)
+        refuse(stage, "gpu:3g.20gb", "Invalid Trackable RESource (TRES) specification");
+
+    owned(chars) char *job = stage_submit(
+        stage, SCRIPT_PLAIN, 600,
+        stage->release < 2411 ? "--partition=slices --time=20 --gres=gpu:a100_1g.5gb"
+                              : "--partition=slices --time=20 --gres=gpu:3g.20gb");
+    struct gpu_demand demand;
+
+    stage_await_job(stage, job, SLURM_JOB_RUNNING);
+    demand = demand_of(stage, job);
+    assert_false(demand.is_whole);
+    assert_int_equal(demand.parts, stage->release < 2411 ? GPU_PARTS / 7 : GPU_PARTS / 2);
+    assert_int_equal(count_failed(stage), before + 5);
+}
+
+/* Where a whole GPU is free, it is the first. */
+void any_gpu_may_be_a_slice(struct stage *stage)
+{
+    static const char options[] = "--partition=slices --time=20 --gpus=2";
+    owned(chars) char *both = stage_submit(stage, SCRIPT_PLAIN, 600, options);
+    owned(chars) char *slices = NULL;
+    struct slurm_job job;
+
+    stage_await_job(stage, both, SLURM_JOB_RUNNING);
+    slices = stage_submit(stage, SCRIPT_PLAIN, 600, options);
+    stage_await_job(stage, slices, SLURM_JOB_RUNNING);
+    job = stage_job(stage, both);
+    assert_int_equal(json_array_size(job.gres), 1);
+    assert_string_equal(json_string_value(json_array_get(job.gres, 0)),
+                        "gpu:a100:1(IDX:0),gpu:a100_1g.5gb:1(IDX:1),gpu:3g.20gb:0(IDX:)");
+    job = stage_job(stage, slices);
+    assert_string_equal(json_string_value(json_array_get(job.gres, 0)),
+                        "gpu:a100:0(IDX:),gpu:a100_1g.5gb:2(IDX:2-3),gpu:3g.20gb:0(IDX:)");
+    assert_false(demand_of(stage, both).is_whole);
+    assert_int_equal(demand_of(stage, both).parts, GPU_PARTS + GPU_PARTS / 7);
+    assert_int_equal(demand_of(stage, slices).parts, 2 * (GPU_PARTS / 7));
 }

@@ -126,8 +126,8 @@ static bool is_played(const struct slurm_case *it, const char *release)
 int main(int argc, char **argv)
 {
     static const char *const releases[] = { "22.05", "24.11" };
-    static struct turn turns[128];
-    struct CMUnitTest tests[129];
+    static struct turn turns[256];
+    struct CMUnitTest tests[COUNT_OF(turns)];
     size_t count = 0;
     int failures;
 
@@ -147,6 +147,7 @@ int main(int argc, char **argv)
             if ((argc > 1 && !text_equal(argv[1], releases[r])) ||
                 !is_played(&slurm_cases[i], releases[r]))
                 continue;
+            require(count + 1 < COUNT_OF(turns));
             *turn = (struct turn){ &slurm_cases[i], releases[r], "" };
             text_print(turn->name, sizeof turn->name, "%s %s", slurm_cases[i].id, releases[r]);
             tests[count++] =

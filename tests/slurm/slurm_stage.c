@@ -75,10 +75,12 @@ static void play_here(void *context, const struct ssh_host *host, const struct s
 static void open_simulator(struct stage *stage)
 {
     owned(chars) char *world = text_format(
-        "seed: 5\npools: {lab-main: {nodes: 4}}\nslurm: {lab: {release: '%s', nodes: fixed}}\n"
+        "seed: 5\npools: {lab-main: {nodes: 4}}\n"
+        "slurm: {lab: {release: '%s', nodes: fixed, sockets: {tokens: '%s/rest/tokens',"
+        " local: '%s/rest/local'}, sliced: {s1: {a100: 1, a100_1g.5gb: 7, 3g.20gb: 1}}}}\n"
         "latency: {api: 1ms..5ms, delete: 1s, create: 1s, join: 1s, gpus: 1s, pod_start: 1s,"
         " pod_stop: 1s}\n",
-        stage->choice.release);
+        stage->choice.release, stage->folder, stage->folder);
     owned(chars) char *config_path = test_folder_write(stage->folder, "sluice.yaml", config);
     owned(chars) char *world_path = test_folder_write(stage->folder, "world.yaml", world);
 
@@ -210,7 +212,7 @@ void stage_use_socket(struct stage *stage, const char *socket)
     slurm_client_free(stage->client);
     forget(&stage->access.rest);
     forget(&stage->access.place.address);
-    stage->access.rest = text_format("unix:%s/%s", stage->choice.folder, socket);
+    stage->access.rest = text_format("unix:%s/%s", stage->choice.folder ?: stage->folder, socket);
     if (text_equal(socket, "rest/local")) {
         forget(&stage->access.rest_user);
         forget(&stage->access.token);
@@ -296,14 +298,17 @@ static void on_raw(void *context, const struct http_answer *answer, const struct
 static int send_raw(struct stage *stage, enum http_method method, const char *path,
                     const struct http_header *headers, const char *body)
 {
+    bool is_socket = text_starts_with(stage->access.rest, "unix:");
+    const char *start = is_socket ? "http://localhost" : stage->access.rest;
     owned(chars) char *url = text_equal(path, "/openapi/v3")
-                                 ? text_format("%s%s", stage->access.rest, path)
-                                 : text_format("%s/slurm/v0.0.%d%s", stage->access.rest,
+                                 ? text_format("%s%s", start, path)
+                                 : text_format("%s/slurm/v0.0.%d%s", start,
                                                stage->release >= 2411 ? 42 : 38, path);
     struct question question = { .stage = stage };
     const struct http_request request = {
         .method = method,
         .url = url,
+        .unix_socket = is_socket ? stage->access.rest + strlen("unix:") : NULL,
         .headers = headers,
         .header_count = headers[2].value ? 3 : 2,
         .body = body,

@@ -6,7 +6,8 @@
  * does not know which.  It asks with the product's own client (clusters/slurm), and changes the
  * world with commands, as people do.
  *
- * There are four nodes of eight GPUs, n1 to n4.  Each case begins and ends with idle nodes, no jobs
+ * There are four nodes of eight GPUs, n1 to n4, and s1, whose GPUs are cut into slices; it is in a
+ * partition of its own.  Each case begins and ends with idle nodes, no jobs
  * and no reservations.
  */
 #pragma once
@@ -44,8 +45,8 @@ struct stage *stage_open(const struct stage_choice *choice)
     __attribute__((returns_nonnull, warn_unused_result));
 void stage_close(struct stage *stage);
 
-/* From here on the product knows only slurmrestd, by a socket of tests/slurm/server: "rest/tokens",
-   or "rest/local", which takes none. */
+/* From here on the product and raw requests go to slurmrestd by a socket, and there is no other
+   way: "rest/tokens" takes tokens as TCP does, "rest/local" takes none. */
 void stage_use_socket(struct stage *stage, const char *socket);
 
 /* A person's command; the exit status. */
@@ -124,6 +125,8 @@ CASE(the_doctor_is_content_with_commands);
 CASE(the_doctor_names_lists_that_fail);
 CASE(slices_are_counted);
 CASE(a_job_with_a_slice_is_weighed);
+CASE(slices_are_asked_for);
+CASE(any_gpu_may_be_a_slice);
 CASE(a_drain_has_reason_and_user);
 CASE(a_drain_needs_a_reason);
 CASE(a_drained_node_keeps_its_job);

@@ -151,22 +151,22 @@ const struct slurm_case slurm_cases[] = {
     { "S52",
       "through a socket slurmrestd takes tokens as by TCP: lists are read; 24.11 drains and "
       "resumes",
-      a_socket_takes_tokens, ON_REAL, 0, NULL },
+      a_socket_takes_tokens, ON_BOTH, 0, NULL },
     { "S53",
       "through a socket slurmrestd knows its caller without a token; its own user, who is no "
       "operator, reads the lists and changes no node",
-      a_socket_knows_its_caller, ON_REAL, 0, NULL },
+      a_socket_knows_its_caller, ON_BOTH, 0,
+      "A request with a token or a user's name is answered 401 there" },
     /* GPUs in slices */
     { "S54",
       "a node with slices (MIG) is read: one whole GPU, seven of 1g.5gb and one of 3g.20gb are "
       "three "
       "GPUs",
-      slices_are_counted, ON_REAL, 0,
+      slices_are_counted, ON_BOTH, 0,
       "The type may have the GPU's name before the profile or not" },
     { "S55",
       "a job with slices shows them; it counts in the choice of nodes, and is requeued alone",
-      a_job_with_a_slice_is_weighed, ON_REAL, 0,
-      "`--gres=gpu:3g.20gb` without a count is refused" },
+      a_job_with_a_slice_is_weighed, ON_BOTH, 0, NULL },
     /* `sluice doctor` */
     { "S56",
       "by slurmrestd alone doctor names what this release cannot do: 22.05 twelve actions, 24.11 "
@@ -213,6 +213,15 @@ const struct slurm_case slurm_cases[] = {
       "number",
       a_signal_reaches_the_steps, ON_BOTH, 0,
       "As `--signal` without B: does. A script without a trap would end" },
+    /* GPUs in slices */
+    { "S65",
+      "a job is refused, and is FAILED in the list, if no node has so many slices, or such a type",
+      slices_are_asked_for, ON_BOTH, 0,
+      "A type without a count is one; 22.05 refuses one that begins with a digit, as in "
+      "`--gres=gpu:3g.20gb`" },
+    { "S66", "a job that asks for GPUs of any type gets the first that are free, slices too",
+      any_gpu_may_be_a_slice, ON_BOTH, 0,
+      "Each type of the node is shown, some with none of it: `gpu:3g.20gb:0(IDX:)`" },
 };
 
 const size_t slurm_case_count = COUNT_OF(slurm_cases);

@@ -22,6 +22,7 @@ struct http_exchange {
     struct http_header headers[HEADERS_MAX];
     char *texts[2 * HEADERS_MAX]; /* what the headers point to */
     char *url;
+    char *unix_socket; /* NULL: TCP */
     char *body;
     size_t answer_limit;
     bool is_arrived;
@@ -42,6 +43,7 @@ static void free_exchange(struct actor *actor)
     }
     sim_answer_clear(&exchange->answer);
     mem_free(exchange->url);
+    mem_free(exchange->unix_socket);
     mem_free(exchange->body);
     mem_free(exchange);
 }
@@ -199,6 +201,7 @@ static struct http_exchange *send_request(struct http *http, const struct http_r
     exchange->actor.free = free_exchange;
     exchange->carrier = carrier;
     exchange->url = mem_copy_chars(request->url);
+    exchange->unix_socket = request->unix_socket ? mem_copy_chars(request->unix_socket) : NULL;
     if (url_parse(exchange->url, &url, &err) < 0)
         url.target = "/";
     exchange->body = mem_new(request->body_size + 1);
@@ -213,6 +216,7 @@ static struct http_exchange *send_request(struct http *http, const struct http_r
     exchange->request = (struct sim_request){
         .method = request->method,
         .target = url.target,
+        .unix_socket = exchange->unix_socket,
         .headers = exchange->headers,
         .header_count = request->header_count,
         .body = exchange->body,

@@ -186,8 +186,10 @@ void sim_answer_request(struct simulator *sim, const struct sim_request *request
     const char *first = path.count ? path.items[0] : "";
 
     *answer = (struct sim_answer){ .status = 404, .content_type = "text/plain" };
-    if (text_equal(first, "clusters") && path.count > 1 &&
-        (call.cluster = sim_cluster(sim, path.items[1])) != NULL)
+    if (request->unix_socket)
+        sim_slurm_answer_socket(&call);
+    else if (text_equal(first, "clusters") && path.count > 1 &&
+             (call.cluster = sim_cluster(sim, path.items[1])) != NULL)
         answer_cluster(&call);
     else if (text_equal(first, "plain") && path.count > 1 &&
              (call.cluster = sim_cluster(sim, path.items[1])) != NULL)

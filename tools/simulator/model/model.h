@@ -378,6 +378,7 @@ void sim_pod_changed(struct simulator *sim, struct kube_pod *pod, enum change_ty
 struct sim_request {
     enum http_method method;
     const char *target;
+    const char *unix_socket; /* through which it came; NULL: TCP */
     const struct http_header *headers;
     size_t header_count;
     const char *body;

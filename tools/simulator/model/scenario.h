@@ -54,6 +54,9 @@ struct scenario_cluster {
     int64_t scancel_ms;               /* how long scancel takes; 0: as other commands */
     int return_to_service;            /* ReturnToService of slurm.conf */
     bool saves_power;                 /* Slurm has power saving: its nodes are of a cloud */
+    const char *token_socket;         /* slurmrestd takes tokens there; NULL: there is none */
+    const char *local_socket;         /* it knows its caller there; NULL: there is none */
+    const struct yaml_node *sliced;   /* nodes whose GPUs are cut; NULL: none */
     const struct yaml_node *settings; /* of sluice.yaml */
 };
 

@@ -46,6 +46,8 @@ void sim_slurm_judge_pod(struct simulator *sim, const char *verb, const struct k
 
 /* slurmrestd: the path from its item `at` on. */
 void sim_slurm_answer(struct sim_call *call, size_t at);
+/* Through one of its unix sockets; one that no cluster has refuses the connection. */
+void sim_slurm_answer_socket(struct sim_call *call);
 /* A fault of transport in its form. */
 void sim_slurm_fail(struct sim_call *call, int code);
 

@@ -39,6 +39,7 @@ void ctld_node_remove(struct ctld_node *node)
 {
     if (node->machine)
         node->machine->slurm_node = NULL;
+    node->slurm->sliced -= node->kind_count > 0;
     map_take(node->slurm->nodes, node->name);
     sim_actor_end(&node->actor);
 }
@@ -172,10 +173,11 @@ static struct ctld_node *place_for(struct ctld *slurm, struct machine *machine)
     }
     for (size_t i = 0; map_next(slurm->nodes, &i, NULL, &value);) {
         node = value;
-        if (!node->machine && (node->base == CTLD_FUTURE || node->base == CTLD_DOWN))
+        if (!node->machine && !node->kind_count &&
+            (node->base == CTLD_FUTURE || node->base == CTLD_DOWN))
             return node;
     }
-    owned(chars) char *name = text_format("n%zu", map_count(slurm->nodes) + 1);
+    owned(chars) char *name = text_format("n%zu", map_count(slurm->nodes) - slurm->sliced + 1);
 
     return ctld_node_new(slurm, name, 0);
 }
@@ -299,6 +301,7 @@ void sim_slurm_free(struct ctld *slurm)
 void sim_slurm_start(struct simulator *sim, struct ctld *slurm)
 {
     (void)sim;
+    ctld_slice(slurm);
     ctld_backlog(slurm);
     ctld_schedule_soon(slurm);
 }

@@ -18,11 +18,21 @@ enum {
     CTLD_CREDENTIAL_MS = 121 * SECOND_MS, /* a requeued job waits so long */
     CTLD_JOB_NODES = 8,                   /* the most of one job */
     CTLD_TEXT = 256,
+    CTLD_KINDS = 8, /* the most types of GPUs on one node */
+    CTLD_GPUS = 64, /* the most of them, slices included */
+};
+
+/* GPUs, or slices of GPUs, of one type; "": of any. */
+struct ctld_gres {
+    char type[32];
+    int count;
 };
 
 /* As slurm_errno.h has them. */
 enum ctld_errno {
     CTLD_OK = 0,
+    CTLD_ERROR_DENIED = 2002,
+    CTLD_ERROR_USER = 2010,
     CTLD_ERROR_INVALID_JOB = 2017,
     CTLD_ERROR_INVALID_NODE = 2018,
     CTLD_ERROR_TRANSITION = 2020,
@@ -65,6 +75,9 @@ struct ctld_node {
     bool is_movable;
     int gpus, gpus_used, cpus_used, cpus_shown; /* the last is as old as the last refresh */
     bool has_gpus;                              /* slurmd found them */
+    uint64_t gpu_bits;                          /* those of its GPUs that have a job */
+    struct ctld_gres kinds[CTLD_KINDS];         /* of a node with slices, as in slurm.conf */
+    size_t kind_count;                          /* 0: its GPUs are whole, of one type */
     int jobs;                                   /* that have not left it */
     int completing;                             /* of them */
     char reason[CTLD_TEXT], reason_user[32], comment[CTLD_TEXT], extra[CTLD_TEXT];
@@ -108,6 +121,9 @@ struct ctld_job {
     int64_t saved_ms;         /* when, since the start */
     int64_t submit_ms, eligible_ms, start_ms, end_ms;
     int restarts, signals, step_signals; /* the latter for what srun started */
+    struct ctld_gres wants[CTLD_KINDS];  /* of --gres, on each node; `gpus` is their sum */
+    size_t want_count;                   /* 0: `gpus` of any type */
+    uint64_t gpu_bits[CTLD_JOB_NODES];   /* those that it has of each node */
     struct ctld_node *nodes[CTLD_JOB_NODES];
     char node_names[CTLD_JOB_NODES][SIM_NAME_SIZE];
     uint64_t stamp;
@@ -138,6 +154,7 @@ struct ctld {
     ARRAY(struct ctld_job *) jobs;
     ARRAY(struct ctld_reservation) reservations;
     int next_job;
+    size_t sliced;    /* nodes with slices: no machine of a pool is behind them */
     int gpus_counted; /* offered to research, as accounted */
     int64_t wakes_ms; /* a pass at that time is on the agenda */
     uint64_t stamp;
@@ -174,11 +191,20 @@ bool ctld_job_is_over(const struct ctld_job *job);
 int64_t ctld_job_done_ms(const struct ctld_job *job); /* work saved and since */
 void ctld_backlog(struct ctld *slurm);                /* new jobs, while world.yaml wants them */
 
+/* ctld_gres.c: GPUs and their slices, by type */
+void ctld_slice(struct ctld *slurm); /* makes the nodes that world.yaml has under `sliced` */
+bool ctld_gres_read(const char *text, int release, struct ctld_job *job, const char **ret_why);
+bool ctld_gres_could(const struct ctld_job *job, const struct ctld_node *node);
+bool ctld_gres_take(const struct ctld_job *job, const struct ctld_node *node, uint64_t *ret_bits);
+char *ctld_gres_of_node(const struct ctld_node *node, bool is_used); /* the caller frees these */
+char *ctld_gres_of_job(const struct ctld_job *job, int at);          /* at: which of its nodes */
+
 /* ctld_schedule.c */
 void ctld_schedule_soon(struct ctld *slurm);
 void ctld_pass(struct simulator *sim, struct actor *actor, uint64_t stamp); /* an event */
 bool ctld_node_is_reserved(const struct ctld *slurm, const struct ctld_node *node, int64_t from_ms,
                            int64_t to_ms);
+bool ctld_is_meant(const struct ctld_job *job, const struct ctld_node *node); /* by its name, too */
 const struct ctld_reservation *ctld_node_reservation(const struct ctld *slurm,
                                                      const struct ctld_node *node);
 
@@ -188,6 +214,7 @@ struct ctld_node_change {
 };
 enum ctld_errno ctld_update_node(struct ctld *slurm, const char *name,
                                  const struct ctld_node_change *change);
+bool ctld_state_is_known(const char *state); /* NULL: none is asked for */
 enum ctld_errno ctld_create_node(struct ctld *slurm, const char *name, const char *state);
 enum ctld_errno ctld_delete_node(struct ctld *slurm, const char *name);
 enum ctld_errno ctld_create_reservation(struct ctld *slurm, const struct ctld_reservation *wanted);

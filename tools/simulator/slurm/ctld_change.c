@@ -134,6 +134,15 @@ static const struct {
     { "IDLE", refuse },
 };
 
+bool ctld_state_is_known(const char *state)
+{
+    bool is_known = !state;
+
+    for (size_t i = 0; !is_known && i < COUNT_OF(states); i++)
+        is_known = strcasecmp(states[i].word, state) == 0;
+    return is_known;
+}
+
 enum ctld_errno ctld_update_node(struct ctld *slurm, const char *name,
                                  const struct ctld_node_change *change)
 {

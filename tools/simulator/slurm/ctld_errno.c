@@ -10,6 +10,8 @@ static const struct {
     const char *text;
 } rows[] = {
     { CTLD_OK, "No error" },
+    { CTLD_ERROR_DENIED, "Access/permission denied" },
+    { CTLD_ERROR_USER, "Invalid user id" },
     { CTLD_ERROR_INVALID_JOB, "Invalid job id specified" },
     { CTLD_ERROR_INVALID_NODE, "Invalid node name specified" },
     { CTLD_ERROR_TRANSITION, "Job can not be altered now, try again later" },

@@ -90,7 +90,9 @@ static void take_nodes(struct ctld_job *job, int sign)
         if (!node)
             continue;
         sim_account(sim);
-        sim->research_gpus_used += sign * job->gpus;
+        if (node->kind_count == 0)
+            sim->research_gpus_used += sign * job->gpus;
+        node->gpu_bits ^= job->gpu_bits[i];
         node->gpus_used += sign * job->gpus;
         node->cpus_used += sign * (job->is_exclusive ? CTLD_CPUS : job->cpus);
         node->jobs += sign;
@@ -111,6 +113,7 @@ static void left(struct simulator *sim, struct actor *actor, uint64_t stamp)
             job->nodes[i]->completing--;
     take_nodes(job, -1);
     memset(job->nodes, 0, sizeof job->nodes);
+    memset(job->gpu_bits, 0, sizeof job->gpu_bits);
     job->is_completing = false;
     job->stamp++;
     if (job->state == CTLD_PENDING) {
@@ -230,6 +233,7 @@ void ctld_job_start(struct ctld_job *job, struct ctld_node *const *nodes)
 
     for (int i = 0; i < job->node_count; i++) {
         job->nodes[i] = nodes[i];
+        (void)ctld_gres_take(job, nodes[i], &job->gpu_bits[i]);
         text_copy(job->node_names[i], sizeof job->node_names[i], nodes[i]->name);
         nodes[i]->reason[0] = nodes[i]->reason_user[0] = '\0';
         nodes[i]->reason_ms = 0;

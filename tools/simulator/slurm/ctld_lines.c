@@ -10,15 +10,19 @@ void ctld_print_node(struct text *out, const struct ctld *slurm, const struct ct
     const char *flags[8];
     size_t count = ctld_flag_words(slurm, node, flags);
     owned(chars) char *when = ctld_time_text(slurm, node->reason_ms);
+    owned(chars) char *gres = ctld_gres_of_node(node, false);
 
     text_add(out, "NodeName=%s Arch=x86_64 CoresPerSocket=48 CPUAlloc=%d CPUTot=%d ", node->name,
              node->cpus_shown, CTLD_CPUS);
-    text_add(out, "AvailableFeatures=%s Gres=gpu:h100:8 NodeAddr=%s NodeHostName=%s ",
-             node->is_movable ? slurm->sim->scenario->label_key : "h100", node->name, node->name);
+    text_add(out, "AvailableFeatures=%s Gres=%s NodeAddr=%s NodeHostName=%s ",
+             node->is_movable   ? slurm->sim->scenario->label_key
+             : node->kind_count ? node->kinds[0].type
+                                : "h100",
+             gres, node->name, node->name);
     text_add(out, "RealMemory=%d State=%s", CTLD_MEMORY_MB, ctld_base_word(node));
     for (size_t i = 0; i < count; i++)
         text_add(out, "+%s", flags[i]);
-    text_add(out, " Partitions=train,urgent");
+    text_add(out, " Partitions=%s", node->kind_count ? "slices" : "train,urgent");
     if (node->reason[0])
         text_add(out, " Reason=%s [%s@%s]", node->reason, node->reason_user, when);
     if (node->comment[0])
@@ -58,11 +62,33 @@ static const char *mode_of(const struct ctld *slurm, const char *own)
                                                                    : "REQUEUE";
 }
 
+/* Those with slices are in a partition of their own. */
+static void print_nodes(struct text *out, const struct ctld *slurm, bool with_slices)
+{
+    owned(map) struct map *names = map_new(NULL);
+    void *value;
+
+    for (size_t i = 0; map_next(slurm->nodes, &i, NULL, &value);) {
+        struct ctld_node *node = value;
+
+        if ((node->kind_count > 0) == with_slices)
+            map_set(names, node->name, node);
+    }
+    ctld_names_print(out, names);
+}
+
 void ctld_print_partitions(struct text *out, const struct ctld *slurm)
 {
     owned(text) struct text *nodes = text_new(16 << 10);
+    owned(text) struct text *sliced = text_new(16 << 10);
 
-    ctld_names_print(nodes, slurm->nodes);
+    print_nodes(nodes, slurm, false);
+    print_nodes(sliced, slurm, true);
+    if (slurm->sliced)
+        text_add(out,
+                 "PartitionName=slices AllowAccounts=ALL Default=NO GraceTime=0 MaxTime=UNLIMITED "
+                 "Nodes=%s PriorityTier=1 PreemptMode=%s State=UP\n",
+                 sliced->chars, mode_of(slurm, "REQUEUE"));
     text_add(out,
              "PartitionName=train AllowAccounts=ALL Default=YES GraceTime=0 MaxTime=UNLIMITED "
              "Nodes=%s PriorityTier=1 PreemptMode=%s State=UP\n",

@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * slurmrestd.  A token is `slurm-CLUSTER`.  22.05 has v0.0.36 to v0.0.38, which read, and change
- * only jobs; 24.11 has v0.0.40 to v0.0.42.  What the real one answers in each case is in
- * tests/slurm/README.md.
+ * slurmrestd.  A token is `slurm-CLUSTER`.  One of its sockets takes no tokens: it acts as its own
+ * user, who is no operator, for callers that are this user or root, as sluice is here.  22.05 has
+ * v0.0.36 to v0.0.38, which read, and change only jobs; 24.11 has v0.0.40 to v0.0.42.  What the
+ * real one answers in each case is in tests/slurm/README.md.
  */
 #include "tools/simulator/slurm/ctld.h"
 
@@ -13,6 +14,7 @@ struct rest {
     struct sim_call *call;
     struct ctld *slurm;
     const char *name; /* the last item of the path */
+    bool is_local;    /* through the socket that takes no tokens */
 };
 
 static bool is_new(const struct rest *rest)
@@ -156,6 +158,10 @@ static void get_reservation(struct rest *rest)
 
 static void reconfigure(struct rest *rest)
 {
+    if (rest->is_local) {
+        refuse_errno(rest, CTLD_ERROR_USER, "slurm_reconfigure() failed", "op_handler_reconfigure");
+        return;
+    }
     ctld_reread(rest->slurm, false);
     answer_list(rest, NULL, NULL);
 }
@@ -181,13 +187,17 @@ static void post_node(struct rest *rest)
         answer_plain(rest, 400, "Unable to parse query.");
         return;
     }
-    error = ctld_update_node(
-        rest->slurm, rest->name,
-        &(struct ctld_node_change){ .state = state_of(body),
-                                    .reason = json_string_value(json_object_get(body, "reason")),
-                                    .comment = json_string_value(json_object_get(body, "comment")),
-                                    .extra = json_string_value(json_object_get(body, "extra")),
-                                    .user = "root" });
+    const struct ctld_node_change change = {
+        .state = state_of(body),
+        .reason = json_string_value(json_object_get(body, "reason")),
+        .comment = json_string_value(json_object_get(body, "comment")),
+        .extra = json_string_value(json_object_get(body, "extra")),
+        .user = "root",
+    };
+
+    error = !ctld_state_is_known(change.state) ? CTLD_ERROR_WORD
+            : rest->is_local                   ? CTLD_ERROR_USER
+                                               : ctld_update_node(rest->slurm, rest->name, &change);
     if (error == CTLD_OK)
         answer_list(rest, NULL, NULL);
     else if (error == CTLD_ERROR_WORD)
@@ -201,12 +211,23 @@ static void post_node(struct rest *rest)
 static void delete_node(struct rest *rest)
 {
     owned(chars) char *why = text_format("Failure to update node %s", rest->name);
-    enum ctld_errno error = ctld_delete_node(rest->slurm, rest->name);
+    enum ctld_errno error = rest->is_local ? CTLD_ERROR_USER
+                                           : ctld_delete_node(rest->slurm, rest->name);
 
     if (error == CTLD_OK)
         answer_list(rest, NULL, NULL);
     else
         refuse_errno(rest, error, why, "op_handler_node");
+}
+
+/* The jobs of others. */
+static bool may_not_kill(const struct rest *rest)
+{
+    ctld_job_list jobs = { 0 };
+    bool is_there = ctld_jobs_named(rest->slurm, rest->name, &jobs) && jobs.count > 0;
+
+    array_clear(&jobs);
+    return rest->is_local && is_there;
 }
 
 /* 24.11 takes an unknown signal for none, which is KILL, says that it is unknown, and ends the
@@ -225,8 +246,10 @@ static void delete_job(struct rest *rest)
                                        "Query empty or not RFC7320 compliant", false });
         return;
     }
-    error = ctld_kill(rest->slurm, rest->name, is_unknown || !signal ? "KILL" : signal,
-                      text_equal(flags, "BATCH_JOB"));
+    error = may_not_kill(rest)
+                ? CTLD_ERROR_DENIED
+                : ctld_kill(rest->slurm, rest->name, is_unknown || !signal ? "KILL" : signal,
+                            text_equal(flags, "BATCH_JOB"));
     if (!is_new(rest)) {
         if (error == CTLD_OK)
             answer_list(rest, NULL, NULL);
@@ -236,15 +259,20 @@ static void delete_job(struct rest *rest)
     }
     body = ctld_envelope(rest->slurm, NULL, NULL, true);
     json_put(body, "status",
-             error == CTLD_OK ? json_array()
-                              : json_make("[{s{ss si ss} ss}]", "error", "string",
-                                          ctld_errno_text(error), "code", (int)error, "message",
-                                          ctld_errno_text(error), "step_id", rest->name));
+             error == CTLD_OK || error == CTLD_ERROR_DENIED
+                 ? json_array()
+                 : json_make("[{s{ss si ss} ss}]", "error", "string", ctld_errno_text(error),
+                             "code", (int)error, "message", ctld_errno_text(error), "step_id",
+                             rest->name));
     if (is_unknown)
         ctld_envelope_refuse(
             rest->slurm, body,
             &(struct ctld_refusal){ "Unknown signal (null)", "#/signal/", 0, "No error", false });
-    sim_answer_json(rest->call->answer, 200, body);
+    if (error == CTLD_ERROR_DENIED)
+        ctld_envelope_refuse(rest->slurm, body,
+                             &(struct ctld_refusal){ "Signal request failed", "slurm_kill_jobs()",
+                                                     1, "Operation not permitted", false });
+    sim_answer_json(rest->call->answer, error == CTLD_ERROR_DENIED ? 500 : 200, body);
 }
 
 /* ---- routes ---- */
@@ -321,26 +349,33 @@ static void describe(struct rest *rest)
                               "openapi", "3.0.3", "paths", paths));
 }
 
-/* No token is refused by slurmrestd, a bad one by slurmctld.  NULL: it was refused. */
-static const char *token_of(struct rest *rest)
+/* A token, or what a slurmrestd that takes none refuses beside it. */
+static const char *header_of(const struct rest *rest, const char *name)
 {
     const struct sim_request *request = rest->call->request;
-    const char *token = http_header_find(request->headers, request->header_count,
-                                         "X-SLURM-USER-TOKEN");
 
-    if (!token)
+    return http_header_find(request->headers, request->header_count, name);
+}
+
+/* No token is refused by slurmrestd, a bad one by slurmctld. */
+static bool is_authentic(struct rest *rest)
+{
+    const char *token = header_of(rest, "X-SLURM-USER-TOKEN");
+    bool is = rest->is_local ? !token && !header_of(rest, "X-SLURM-USER-NAME") : token != NULL;
+
+    if (!is)
         answer_plain(rest, 401, "Authentication failure");
-    return token;
+    return is;
 }
 
 static bool is_let_in(struct rest *rest)
 {
     owned(chars) char *good = text_format("slurm-%s", rest->slurm->cluster->plan->name);
-    const char *token = token_of(rest);
 
-    if (!token)
+    if (!is_authentic(rest))
         return false;
-    if (text_equal(token, good) && !rest->slurm->is_down)
+    if ((rest->is_local || text_equal(header_of(rest, "X-SLURM-USER-TOKEN"), good)) &&
+        !rest->slurm->is_down)
         return true;
     refuse(rest, 500, NULL,
            &(struct ctld_refusal){ "slurmctld config is unable to load", "slurm_load_ctl_conf", -1,
@@ -380,11 +415,14 @@ void sim_slurm_answer(struct sim_call *call, size_t at)
     size_t count = call->path->count - at;
     struct rest rest = { .call = call,
                          .slurm = call->cluster->slurm,
-                         .name = count == 4 ? items[3] : "" };
+                         .name = count == 4 ? items[3] : "",
+                         .is_local = call->request->unix_socket &&
+                                     text_equal(call->request->unix_socket,
+                                                call->cluster->plan->local_socket) };
 
     if (count == 2 && text_equal(items[0], "openapi") && text_equal(items[1], "v3")) {
         call->verb = "slurm_openapi";
-        if (!sim_call_fault(call) && token_of(&rest)) /* slurmctld is not asked */
+        if (!sim_call_fault(call) && is_authentic(&rest)) /* slurmctld is not asked */
             describe(&rest);
     } else if ((count == 3 || count == 4) && text_equal(items[0], "slurm") &&
                text_starts_with(items[1], "v0.0.") &&
@@ -395,6 +433,23 @@ void sim_slurm_answer(struct sim_call *call, size_t at)
                      "Unable find requested URL. Please view /openapi/v3 for API "
                      "reference.");
     }
+}
+
+void sim_slurm_answer_socket(struct sim_call *call)
+{
+    struct simulator *sim = call->sim;
+
+    for (size_t i = 0; i < sim->cluster_count && !call->cluster; i++) {
+        const struct scenario_cluster *plan = sim->clusters[i].plan;
+
+        if (text_equal(call->request->unix_socket, plan->token_socket) ||
+            text_equal(call->request->unix_socket, plan->local_socket))
+            call->cluster = &sim->clusters[i];
+    }
+    if (call->cluster)
+        sim_slurm_answer(call, 0);
+    else
+        call->answer->is_refused = true;
 }
 
 void sim_slurm_fail(struct sim_call *call, int code)

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * sbatch, for people: a job whose work is `--wrap='sleep SECONDS'`.
+ * sbatch, for people: a job whose work is `--wrap='sleep SECONDS'`.  --gpus counts on each node
+ * here.
  */
 #include "tools/simulator/slurm/ctld_shell.h"
 
@@ -20,8 +21,10 @@ static bool has(const struct ctld_shell *shell, const char *word)
     return false;
 }
 
-static void describe(const struct ctld_shell *shell, struct ctld_job *job)
+/* *ret_why: what sbatch says of a --gres that it does not understand. */
+static bool describe(const struct ctld_shell *shell, struct ctld_job *job, const char **ret_why)
 {
+    const char *gres = ctld_word_value(shell, 1, "--gres");
     const char *work = ctld_word_value(shell, 1, "--wrap");
     const char *seconds = work ? strchr(work, ' ') : NULL;
     const char *line = ctld_word_value(shell, 1, "--line"); /* of the script: its --signal */
@@ -44,6 +47,23 @@ static void describe(const struct ctld_shell *shell, struct ctld_job *job)
               ctld_word_value(shell, 1, "--partition") ?: "train");
     text_copy(job->name, sizeof job->name, ctld_word_value(shell, 1, "--job-name") ?: "wrap");
     text_copy(job->user, sizeof job->user, "person");
+    if (gres)
+        return ctld_gres_read(gres, shell->slurm->release, job, ret_why);
+    return true;
+}
+
+/* Whether a node of its partition could ever take it.  Only slices are checked: any other job may
+   wait for nodes that are still to come. */
+static bool can_ever_start(const struct ctld_job *job)
+{
+    void *value;
+
+    if (!job->want_count && !text_equal(job->partition, "slices"))
+        return true;
+    for (size_t i = 0; map_next(job->slurm->nodes, &i, NULL, &value);)
+        if (ctld_is_meant(job, value) && ctld_gres_could(job, value))
+            return true;
+    return false;
 }
 
 /* Each component has one of the nodes that were named. */
@@ -64,6 +84,9 @@ void ctld_sbatch(struct ctld_shell *shell)
     const char *array = ctld_word_value(shell, 1, "--array");
     int parts = number_of(shell, "--components", 1); /* of a heterogeneous job, all alike */
     int first = shell->slurm->next_job;
+    struct ctld_job asked = { .slurm = shell->slurm };
+    const char *why = NULL;
+    bool is_possible = true;
     int tasks = 1;
     int low = 1;
 
@@ -78,10 +101,14 @@ void ctld_sbatch(struct ctld_shell *shell)
                               "specification");
         return;
     }
+    if (!describe(shell, &asked, &why)) {
+        ctld_say_error(shell, "sbatch: error: %s", why);
+        return;
+    }
     for (int i = 0; i < tasks * parts; i++) {
         struct ctld_job *job = ctld_job_new(shell->slurm);
 
-        describe(shell, job);
+        (void)describe(shell, job, &why);
         if (array) { /* the last task has the array's number */
             job->array_id = first + tasks - 1;
             job->array_task = low + i;
@@ -91,6 +118,16 @@ void ctld_sbatch(struct ctld_shell *shell)
             job->het_count = parts;
             name_node(job, i);
         }
+        if (!can_ever_start(job)) {
+            is_possible = false;
+            job->why = "BadConstraints";
+            ctld_job_end(job, CTLD_FAILED, false);
+        }
+    }
+    if (!is_possible) {
+        ctld_say_error(shell, "sbatch: error: Batch job submission failed: Requested node "
+                              "configuration is not available");
+        return;
     }
     text_add(shell->output->out, "Submitted batch job %d\n", array ? first + tasks - 1 : first);
     ctld_schedule_soon(shell->slurm);

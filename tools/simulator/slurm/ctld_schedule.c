@@ -37,12 +37,21 @@ const struct ctld_reservation *ctld_node_reservation(const struct ctld *slurm,
 
 static bool has_room(const struct ctld_node *node, const struct ctld_job *job)
 {
+    uint64_t bits;
+
     if (node->base != CTLD_IDLE || !node->has_gpus ||
         (node->flags & (CTLD_DRAIN | CTLD_NOT_RESPONDING | CTLD_POWERED_DOWN)))
         return false;
     if (job->is_exclusive)
         return node->jobs == 0;
-    return node->gpus - node->gpus_used >= job->gpus && CTLD_CPUS - node->cpus_used >= job->cpus;
+    return node->gpus - node->gpus_used >= job->gpus && CTLD_CPUS - node->cpus_used >= job->cpus &&
+           ctld_gres_take(job, node, &bits);
+}
+
+bool ctld_is_meant(const struct ctld_job *job, const struct ctld_node *node)
+{
+    return text_equal(job->partition, "slices") == (node->kind_count > 0) &&
+           (!job->wanted[0] || ctld_names_have(job->wanted, node->name));
 }
 
 /* The fullest nodes with room; false: there are too few.  *ret_is_reserved: a reservation is why.
@@ -64,8 +73,7 @@ static bool pick(const struct ctld_job *job, struct ctld_node **ret, bool *ret_i
 
             for (int k = 0; k < found; k++)
                 is_taken |= ret[k] == node;
-            if (is_taken || !has_room(node, job) ||
-                (job->wanted[0] && !ctld_names_have(job->wanted, node->name)))
+            if (is_taken || !has_room(node, job) || !ctld_is_meant(job, node))
                 continue;
             if (ctld_node_is_reserved(slurm, node, now_ms, end_ms))
                 *ret_is_reserved = true;
@@ -119,7 +127,7 @@ static void try_job(struct ctld_job *job, int *ret_hopeless)
         ctld_job_start(job, nodes);
         return;
     }
-    if (!is_reserved && !job->wanted[0] && !job->is_exclusive)
+    if (!is_reserved && !job->wanted[0] && !job->is_exclusive && !job->want_count)
         *ret_hopeless = job->gpus;
     job->why = is_reserved && job->wanted[0] ? "ReqNodeNotAvail, May be reserved for other job"
                                              : "Resources";
@@ -135,7 +143,7 @@ static void count_offer(struct ctld *slurm)
     for (size_t i = 0; map_next(slurm->nodes, &i, NULL, &value);) {
         const struct ctld_node *node = value;
 
-        offered += node->is_alive && node->base == CTLD_IDLE ? node->gpus : 0;
+        offered += node->is_alive && node->base == CTLD_IDLE && !node->kind_count ? node->gpus : 0;
     }
     if (slurm->cluster->plan->is_production || offered == slurm->gpus_counted)
         return;
@@ -146,7 +154,7 @@ static void count_offer(struct ctld *slurm)
 
 static void schedule_now(struct ctld *slurm)
 {
-    static const char *const tiers[] = { "urgent", "train" };
+    static const char *const tiers[] = { "urgent", "train", "slices" };
     int64_t next_ms = INT64_MAX;
 
     count_offer(slurm);
@@ -155,7 +163,8 @@ static void schedule_now(struct ctld *slurm)
 
         for (size_t i = 0; i < slurm->jobs.count; i++) {
             struct ctld_job *job = slurm->jobs.items[i];
-            bool is_plain = !job->wanted[0] && !job->is_exclusive && !job->het_id;
+            bool is_plain = !job->wanted[0] && !job->is_exclusive && !job->het_id &&
+                            !job->want_count;
 
             if (job->state == CTLD_PENDING && job->eligible_ms > sim_now(slurm->sim) &&
                 job->eligible_ms < next_ms)

@@ -95,26 +95,19 @@ static void put_state(const struct ctld *slurm, const struct ctld_node *node, js
     }
 }
 
-static char *gres_of(int gpus, bool is_used)
-{
-    if (is_used && gpus == 0)
-        return mem_copy_chars("gpu:h100:0(IDX:N/A)");
-    return is_used ? text_format("gpu:h100:%d(IDX:0-%d)", gpus, gpus - 1)
-                   : text_format("gpu:h100:%d", gpus);
-}
-
 static void put_node_of_release(const struct ctld *slurm, const struct ctld_node *node,
                                 json_t *object)
 {
     const struct ctld_reservation *reservation = ctld_node_reservation(slurm, node);
     bool is_new = slurm->release >= 2411;
     const char *label = slurm->sim->scenario->label_key;
-    owned(chars) char *feature = node->is_movable ? text_format("h100,%s", label)
-                                                  : mem_copy_chars("h100");
+    const char *gpu = node->kind_count ? node->kinds[0].type : "h100";
+    owned(chars) char *feature = node->is_movable ? text_format("%s,%s", gpu, label)
+                                                  : mem_copy_chars(gpu);
 
     if (is_new) {
         json_put(object, "features",
-                 node->is_movable ? json_make("[ss]", "h100", label) : json_make("[s]", "h100"));
+                 node->is_movable ? json_make("[ss]", gpu, label) : json_make("[s]", gpu));
         json_put(object, "active_features", json_copy(json_object_get(object, "features")));
         json_put(object, "instance_id", json_text(node->machine ? node->machine->name : ""));
         json_put(object, "instance_type", json_text(""));
@@ -135,17 +128,17 @@ static void put_node_of_release(const struct ctld *slurm, const struct ctld_node
 
 json_t *ctld_show_node(const struct ctld *slurm, const struct ctld_node *node)
 {
-    int wanted = node->machine ? node->machine->pool->reservation->plan->gpus_per_node : 8;
-    owned(chars) char *gres = gres_of(wanted, false);
-    owned(chars) char *used = gres_of(node->gpus_used, true);
-    json_t *object = json_make("{ss si ss si si ss ss ss ss ss ss ss s[ss] si si ss ss si si si}",
-                               "architecture", "x86_64", "boards", 1, "comment", node->comment,
-                               "cores", 48, "cpus", CTLD_CPUS, "extra", node->extra, "gres", gres,
-                               "gres_drained", "N/A", "gres_used", used, "name", node->name,
-                               "address", node->name, "hostname", node->name, "partitions", "train",
-                               "urgent", "port", 6818, "real_memory", CTLD_MEMORY_MB, "reason",
-                               node->reason, "tres", "cpu=96,mem=1000000M,billing=96", "sockets", 2,
-                               "alloc_cpus", node->cpus_shown, "weight", 1);
+    owned(chars) char *gres = ctld_gres_of_node(node, false);
+    owned(chars) char *used = ctld_gres_of_node(node, true);
+    json_t *partitions = node->kind_count ? json_make("[s]", "slices")
+                                          : json_make("[ss]", "train", "urgent");
+    json_t *object = json_make(
+        "{ss si ss si si ss ss ss ss ss ss ss so si si ss ss si si si}", "architecture", "x86_64",
+        "boards", 1, "comment", node->comment, "cores", 48, "cpus", CTLD_CPUS, "extra", node->extra,
+        "gres", gres, "gres_drained", "N/A", "gres_used", used, "name", node->name, "address",
+        node->name, "hostname", node->name, "partitions", partitions, "port", 6818, "real_memory",
+        CTLD_MEMORY_MB, "reason", node->reason, "tres", "cpu=96,mem=1000000M,billing=96", "sockets",
+        2, "alloc_cpus", node->cpus_shown, "weight", 1);
 
     put_state(slurm, node, object);
     put_node_of_release(slurm, node, object);
@@ -184,8 +177,7 @@ static json_t *gres_detail(const struct ctld_job *job)
 
     for (int i = 0; i < job->node_count && job->gpus > 0; i++)
         if (job->state == CTLD_RUNNING && job->nodes[i]) {
-            owned(chars) char *text = text_format("gpu:h100:%d(IDX:0-%d)", job->gpus,
-                                                  job->gpus - 1);
+            owned(chars) char *text = ctld_gres_of_job(job, i);
 
             json_array_append_new(list, json_text(text));
         }
@@ -266,11 +258,11 @@ json_t *ctld_show_partitions(const struct ctld *slurm, bool is_rest)
     static const struct {
         const char *name, *preempts;
         int tier;
-    } rows[] = { { "train", "REQUEUE", 1 }, { "urgent", "OFF", 10 } };
+    } rows[] = { { "slices", "REQUEUE", 1 }, { "train", "REQUEUE", 1 }, { "urgent", "OFF", 10 } };
     json_t *list = json_array();
 
     (void)is_rest;
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    for (size_t i = slurm->sliced ? 0 : 1; i < COUNT_OF(rows); i++) {
         json_t *object = json_make("{ss}", "name", rows[i].name);
 
         if (slurm->release >= 2411) {

@@ -163,6 +163,11 @@ static void answers(void **state)
                  "{\"errors\":[{\"error_number\":1007,\"error\":\"Protocol authentication "
                  "error\"}]}",
                  ERROR_DENIED);
+    /* 24.11, of the DELETE of a job, whatever the cause: without slurmctld, too */
+    check_answer(500,
+                 "{\"status\":[],\"errors\":[{\"description\":\"Signal request failed\","
+                 "\"error_number\":1,\"error\":\"Operation not permitted\"}]}",
+                 ERROR_TRANSIENT);
     /* a refusal with status 200 */
     check_answer(200,
                  "{\"errors\":[{\"error_number\":2018,\"error\":\"Invalid node name "

@@ -4,6 +4,7 @@
  * Cases: slurmrestd and slurmctld.
  */
 #include "tests/slurm/slurm_stage.h"
+#include "tests/support/folder.h"
 
 void the_release_is_told(struct stage *stage)
 {
@@ -34,12 +35,29 @@ void no_token_is_refused(struct stage *stage)
     assert_string_equal(stage->out->chars, "Authentication failure");
 }
 
+/* The product itself, which knows by now what slurmrestd can do. */
+static void ask_with_a_bad_token(struct stage *stage)
+{
+    char *good = stage->access.token;
+    bool is_read;
+
+    if (!stage_ask(stage, SLURM_LIST_NODES, NULL))
+        fail_msg("%s", stage->err.text);
+    stage->access.token = test_folder_write(stage->folder, "bad", "bad");
+    is_read = stage_ask(stage, SLURM_LIST_NODES, NULL);
+    mem_free(stage->access.token);
+    stage->access.token = good;
+    assert_false(is_read);
+}
+
 void a_bad_token_is_no_empty_list(struct stage *stage)
 {
     stage_rest_as(stage, "bad", "/nodes");
     assert_true(stage->status != 200 ||
                 json_array_size(json_object_get(stage->body, "errors")) > 0 ||
                 !json_object_get(stage->body, "nodes"));
+    ask_with_a_bad_token(stage);
+    assert_int_equal(stage->err.kind, stage->release < 2411 ? ERROR_TRANSIENT : ERROR_DENIED);
 }
 
 void an_unknown_path_is_refused(struct stage *stage)
@@ -146,4 +164,26 @@ void a_socket_knows_its_caller(struct stage *stage)
     assert_false(stage_ask(stage, SLURM_CHANGE_NODE, &blanks));
     assert_int_equal(stage->err.kind, stage->release < 2411 ? ERROR_INVALID : ERROR_DENIED);
     assert_false(stage_node(stage, "n1").states & SLURM_NODE_DRAIN);
+}
+
+/* 22.05 has no request that sluice would send. */
+void a_cancel_needs_rights(struct stage *stage)
+{
+    owned(chars) char *job = stage_submit(stage, SCRIPT_PLAIN, 600,
+                                          "--nodelist=n2 --gpus=1 --time=20");
+    const struct slurm_blanks blanks = { .job = job };
+
+    stage_use_socket(stage, "rest/local");
+    stage_await_job(stage, job, SLURM_JOB_RUNNING);
+    assert_false(stage_ask(stage, SLURM_CANCEL_JOB, &blanks));
+    assert_int_equal(stage->err.kind, stage->release < 2411 ? ERROR_INVALID : ERROR_TRANSIENT);
+    if (stage->release < 2411) {
+        assert_int_equal(stage_job(stage, job).state, SLURM_JOB_RUNNING);
+        return;
+    }
+    assert_false(stage_ask(stage, SLURM_LIST_JOBS, NULL));
+    assert_false(stage_ask(stage, SLURM_LIST_NODES, NULL));
+    stage_stop_ctld(stage); /* it does not end by itself, and may forget that the job runs */
+    stage_start_ctld(stage);
+    stage_await_node(stage, "n2", 0, SLURM_NODE_SILENT | SLURM_NODE_DOWN);
 }

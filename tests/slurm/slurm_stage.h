@@ -119,6 +119,7 @@ CASE(a_node_that_is_not_there_is_told_apart);
 CASE(a_job_that_is_not_there_is_told_apart);
 CASE(a_socket_takes_tokens);
 CASE(a_socket_knows_its_caller);
+CASE(a_cancel_needs_rights);
 CASE(nodes_are_read);
 CASE(the_doctor_names_what_is_missing);
 CASE(the_doctor_is_content_with_commands);

@@ -15,8 +15,8 @@ const struct slurm_case slurm_cases[] = {
     { "S3", "a request without a token is answered 401, in plain text", no_token_is_refused,
       ON_BOTH, 0, NULL },
     { "S4", "a bad token never gives an empty list", a_bad_token_is_no_empty_list, ON_BOTH, 0,
-      "22.05 answers 500 \"slurmctld config is unable to load\". 24.11 answers `ping` with 200 and "
-      "`pinged: DOWN`" },
+      "22.05 answers 500, as without slurmctld. 24.11 answers lists with 511, or 502 without "
+      "slurmctld, and `ping` with 200 and `pinged: DOWN`" },
     { "S5", "an unknown path is 404; a method that 22.05 does not have is 405",
       an_unknown_path_is_refused, ON_BOTH, 0,
       "`GET reconfigure` of 24.11 makes slurmctld read its configuration again" },
@@ -222,6 +222,14 @@ const struct slurm_case slurm_cases[] = {
     { "S66", "a job that asks for GPUs of any type gets the first that are free, slices too",
       any_gpu_may_be_a_slice, ON_BOTH, 0,
       "Each type of the node is shown, some with none of it: `gpu:3g.20gb:0(IDX:)`" },
+    /* slurmrestd */
+    { "S67",
+      "slurmrestd's own user, who is no operator, cancels no job of another; slurmctld 24.11.5 "
+      "then "
+      "hangs until it is started again",
+      a_cancel_needs_rights, ON_BOTH, 0,
+      "So the user that sluice is must be an operator. The answer comes after 10 s, and is the one "
+      "that 24.11 gives without slurmctld: 500 \"Operation not permitted\"" },
 };
 
 const size_t slurm_case_count = COUNT_OF(slurm_cases);

@@ -263,6 +263,10 @@ json_t *ctld_envelope(const struct ctld *slurm, const char *list, json_t *items,
 void ctld_envelope_refuse(const struct ctld *slurm, json_t *envelope,
                           const struct ctld_refusal *refusal);
 
+/* ctld_trouble.c: slurmctld refuses the token, or is down; name: the last item of the path */
+void ctld_answer_trouble(struct sim_call *call, const struct ctld *slurm, const char *name,
+                         bool is_bad_token);
+
 /* ctld_referee.c: each before a change, of a request that is sluice's or a person's */
 void ctld_judge_state(struct ctld_node *node, const struct ctld_node_change *change);
 void ctld_note_change(struct ctld_node *node, const struct ctld_node_change *change); /* after */

@@ -377,8 +377,7 @@ void sim_pod_changed(struct simulator *sim, struct kube_pod *pod, enum change_ty
 /* Requests and answers, the same for both carriers. */
 struct sim_request {
     enum http_method method;
-    const char *target;
-    const char *unix_socket; /* through which it came; NULL: TCP */
+    const char *target, *unix_socket; /* the latter: through which it came; NULL: TCP */
     const struct http_header *headers;
     size_t header_count;
     const char *body;

@@ -142,10 +142,41 @@ static void each_broken_promise_is_reported(void **state)
     }
 }
 
+/* What world.yaml says of a cluster, and why it is refused. */
+static const char *const wrong[][2] = {
+    { "sliced: [s1]", "sliced" },
+    { "sliced: {s1: 3}", "sliced.s1" },
+    { "sliced: {s1: {}}", "one to 8 types, and at most 64 slices and GPUs" },
+    { "sliced: {s1: {a100: 0}}", "sliced.s1.a100" },
+    { "sliced: {s1: {a100: 1, a100_1g.5gb: 64}}", "at most 64 slices and GPUs" },
+    { "sockets: /run/rest", "sockets" },
+};
+
+static void wrong_worlds_are_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        char *folder = test_folder_new();
+        owned(chars) char *text = text_format(
+            "seed: 5\npools: {lab-main: {nodes: 4}}\nslurm: {lab: {%s}}\n", wrong[i][0]);
+        owned(chars) char *config_path = test_folder_write(folder, "sluice.yaml", config);
+        owned(chars) char *world_path = test_folder_write(folder, "world.yaml", text);
+        struct loop *loop = loop_virtual_new((struct wall_time){ 1795600800000 });
+        struct error err = { 0 };
+
+        assert_null(simulator_new(loop, config_path, world_path, &err));
+        if (!strstr(err.text, wrong[i][1]))
+            fail_msg("%s: %s", wrong[i][0], err.text);
+        loop_free(loop);
+        test_folder_free(folder);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_broken_promise_is_reported),
+        cmocka_unit_test(wrong_worlds_are_refused),
     };
 
     mem_setup();

@@ -180,6 +180,11 @@ void slices_are_asked_for(struct stage *stage)
     refuse(stage, "gpu:h100:1", lacks);   /* of another partition */
     refuse(stage, "gpu:10", lacks);
     refuse(stage, "foo:1", "Invalid generic resource (gres) specification");
+    refuse(stage, "gpu:1,gpu:a100:1",
+           "Invalid GRES specification (with and without type identification)");
+    refuse(stage, "gpu:a100_1g.5gb:x",
+           stage->release < 2411 ? "Invalid generic resource (gres) specification"
+                                 : "Invalid Trackable RESource (TRES) specification");
     assert_int_equal(count_failed(stage), before + 5);
     if (stage->release < 2411)
         refuse(stage, "gpu:3g.20gb", "Invalid Trackable RESource (TRES) specification");

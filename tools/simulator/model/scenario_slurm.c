@@ -80,6 +80,8 @@ static int read_one(struct scenario_cluster *cluster, const struct yaml_node *ow
         return yaml_error(err, own, "nodes: fixed or dynamic");
     if (strlen(returns) != 1 || !strchr("012", returns[0]))
         return yaml_error(err, own, "return_to_service: 0, 1 or 2");
+    if (sockets && yaml_expect(sockets, YAML_MAPPING, err) < 0)
+        return -1;
     if (power && yaml_bool(power, &cluster->saves_power, err) < 0)
         return -1;
     cluster->return_to_service = returns[0] - '0';

@@ -40,6 +40,7 @@ static const struct job_kind {
     { JOBS_THAT_WAIT, 1, 0, 1, 1, 10, true, false, "--gpus=8" },
     { JOBS_THAT_WAIT, 1, 0, 3, 1, 10, true, false, "--gpus=2 --array=1-3" },
     { JOBS_THAT_WAIT, 2, 1, 1, 1, 10, true, false, "--nodes=2 --exclusive" },
+    { JOBS_THAT_INSIST, 1, 1, 1, 1, 5, true, false, "--gpus=1" },
 };
 
 /* work FILE SECONDS: on its first start until FILE is there ("-": at once), and then SECONDS. */
@@ -85,12 +86,14 @@ void real_jobs_begin(struct real_jobs *jobs)
     jobs->round++;
 }
 
-/* Options that each component has. */
-static char *command_of(const struct real_jobs *jobs, const struct job_kind *kind)
+/* NODE: where it must run; NULL: anywhere. */
+static char *command_of(const struct real_jobs *jobs, const struct job_kind *kind, const char *node)
 {
-    static const char common[] = "--time=60 --chdir=/tmp --output=/dev/null";
+    /* options that each component has */
+    owned(chars) char *common = text_format("--time=60 --chdir=/tmp --output=/dev/null%s%s",
+                                            node ? " --nodelist=" : "", node ?: "");
     const char *split = strstr(kind->options, " : ");
-    owned(chars) char *file = kind->part == JOBS_THAT_WAIT ? mem_copy_chars("-")
+    owned(chars) char *file = kind->part >= JOBS_THAT_WAIT ? mem_copy_chars("-")
                                                            : text_format("go-%d", jobs->round);
 
     return text_format("sbatch --parsable %s %.*s%s%s%s %s %s %d", common,
@@ -99,14 +102,14 @@ static char *command_of(const struct real_jobs *jobs, const struct job_kind *kin
                        split ? split + 2 : "", jobs->script, file, kind->seconds);
 }
 
-void real_jobs_submit(struct real_jobs *jobs, enum job_part part)
+static void submit(struct real_jobs *jobs, enum job_part part, const char *node)
 {
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         const struct job_kind *kind = &kinds[i];
         int times = jobs->are_few ? kind->few : kind->times;
 
         for (int k = 0; kind->part == part && k < times; k++) {
-            owned(chars) char *line = command_of(jobs, kind);
+            owned(chars) char *line = command_of(jobs, kind, node);
             owned(chars) char *said = real_server_run(jobs->server, line);
             size_t digits = strspn(said, "0123456789");
 
@@ -118,6 +121,16 @@ void real_jobs_submit(struct real_jobs *jobs, enum job_part part)
             jobs->records += kind->tasks * kind->parts;
         }
     }
+}
+
+void real_jobs_submit(struct real_jobs *jobs, enum job_part part)
+{
+    submit(jobs, part, NULL);
+}
+
+void real_jobs_submit_on(struct real_jobs *jobs, const char *node)
+{
+    submit(jobs, JOBS_THAT_INSIST, node);
 }
 
 void real_jobs_release(const struct real_jobs *jobs)

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The jobs of a play with a real Slurm, in three parts.  Those that stay fill all nodes but one, in
+ * The jobs of a play with a real Slurm, in parts.  Those that stay fill all nodes but one, in
  * a partition that nothing preempts, so sluice spares these nodes.  Those that leave start on the
  * node that is left.  The rest waits.  The first two run until they are released; a job that was
  * requeued ends soon.  So it does not depend on the machine's speed who was started how often.
@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-enum job_part { JOBS_THAT_STAY, JOBS_THAT_LEAVE, JOBS_THAT_WAIT };
+enum job_part { JOBS_THAT_STAY, JOBS_THAT_LEAVE, JOBS_THAT_WAIT, JOBS_THAT_INSIST };
 
 struct real_jobs;
 
@@ -24,6 +24,9 @@ void real_jobs_free(struct real_jobs *jobs);
 /* Another round, when all have ended. */
 void real_jobs_begin(struct real_jobs *jobs);
 void real_jobs_submit(struct real_jobs *jobs, enum job_part part);
+
+/* One more, that runs on this node or not at all (JOBS_THAT_INSIST). */
+void real_jobs_submit_on(struct real_jobs *jobs, const char *node);
 bool real_jobs_have_started(const struct real_jobs *jobs, enum job_part part);
 
 /* Lets those end that run until they are told. */

@@ -1,18 +1,19 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * real_slurm FOLDER RELEASE SSHD PORT NAME KUBECONFIG BROKER [FIRST EACH]: a node goes from a real
- * Slurm to Kubernetes and back, while jobs run.  FOLDER: of tests/slurm/server, without nodes;
- * SSHD: the folder of a real sshd on PORT, through which the service runs Slurm's commands.
- * KUBECONFIG and BROKER are of a real API server; "-": the simulator's.  The cloud is the
- * simulator's: a machine that it boots becomes a real slurmd, or a Node in the API server.  A
- * person has drained one node, with a reason.
+ * real_slurm FOLDER RELEASE SSHD PORT NAME KUBECONFIG BROKER [fixed | FIRST EACH]: a node goes from
+ * a real Slurm to Kubernetes and back, while jobs run.  FOLDER: of tests/slurm/server, without
+ * nodes, or with eight if they are fixed; SSHD: the folder of a real sshd on PORT, through which
+ * the service runs Slurm's commands. KUBECONFIG and BROKER are of a real API server; "-": the
+ * simulator's.  The cloud is the simulator's: a machine that it boots becomes a real slurmd, or a
+ * Node in the API server.  A person has drained one node, with a reason.
  *
- * Without the last two: one way there and back, with 24 jobs; slurmctld is restarted in the middle
- * of the drain.  Otherwise: with each move `sluice serve` dies by SIGKILL at another point and is
- * started again on its journal: point FIRST, then every EACH-th, until neither way has such a
- * point.  Point 2 n - 2 is before commit n of a move, point 2 n - 1 right after it.  The last move
- * of each way is one without a death.
+ * Without the last: one way there and back, with 24 jobs; slurmctld is restarted in the middle of
+ * the drain.  fixed: the same with a few jobs, nodes of slurm.conf, and commands only: slurmctld is
+ * restarted while the node is away.  FIRST EACH: with each move `sluice serve` dies by SIGKILL at
+ * another point and is started again on its journal: point FIRST, then every EACH-th, until neither
+ * way has such a point.  Point 2 n - 2 is before commit n of a move, point 2 n - 1 right after it.
+ * The last move of each way is one without a death.
  *
  * Looked at without the service: real_jobs_check(); no node drains but the person's, and no
  * reservation is left.
@@ -22,6 +23,7 @@
 #include "tests/conformance/ask.h"
 #include "tests/real/mortal_service.h"
 #include "tests/slurm/real_jobs.h"
+#include "tests/slurm/real_nodes.h"
 #include "tests/support/folder.h"
 #include "tests/support/unit.h"
 #include "tools/simulator/model/model.h"
@@ -40,15 +42,18 @@ enum {
     LOOK_MS = 100,
     LONGEST_MS = 15 * MINUTE_MS, /* what takes longer on a busy machine hangs */
     OUTAGE_MS = 3 * SECOND_MS,
-    READ_MS = 3 * SECOND_MS, /* that a list may take, and the part of a second of its age */
+    AWAY_MS = 25 * SECOND_MS, /* longer than SlurmdTimeout */
+    READ_MS = 3 * SECOND_MS,  /* that a list may take, and the part of a second of its age */
 };
 
 struct play {
     const char *release, *sshd, *port, *name, *kubeconfig, *broker;
     bool is_deadly;
+    bool is_fixed;         /* the nodes are those of slurm.conf */
     long long first, each; /* points */
     struct real_server server;
     struct real_jobs *jobs;
+    struct real_nodes *nodes;
     char *folder;
     struct loop *loop;
     struct http *http;
@@ -56,8 +61,7 @@ struct play {
     struct mortal_service *service;
     struct kube_config *access; /* NULL: the simulator's */
     struct asker asker;
-    struct map *joined;       /* names of machines whose slurmd or Node was started */
-    int numbers;              /* of slurmds */
+    struct map *joined;       /* names of Nodes that a real API server was told of */
     int in_prod;              /* nodes that were ordered there */
     int moves;                /* that were ordered */
     bool was_told_lost;       /* the service said of a job that its work is lost */
@@ -79,10 +83,10 @@ static const char config_format[] =
     "lead: {prior_p50: 20s, prior_p95: 40s}\n"
     "clusters:\n"
     "  prod-a: {role: production, kubeconfig: '%s'}\n"
-    "  research-a: {kind: slurm, role: research, poll: 1s, rest: '%s', rest_user: root,\n"
-    "    token: '%s/token', ssh_address: 127.0.0.1, ssh_port: %s, ssh_user: root,\n"
+    "  research-a: {kind: slurm, role: research, poll: 1s, %s,\n"
+    "    ssh_address: 127.0.0.1, ssh_port: %s, ssh_user: root,\n"
     "    ssh_host_key: '%s', ssh_key: '%s/user', path: '%s/bin',\n"
-    "    checkpoint_lead: 2s, machine: 'gce://p/us-east5-a/{name}'}\n"
+    "    checkpoint_lead: 2s}\n"
     "reservations:\n"
     "  east: {machine: a3-megagpu-8g, region: us-east5, zone: us-east5-a, gpus_per_node: 8,"
     " nodes: 10}\n"
@@ -115,28 +119,6 @@ static const struct pool *pool_of(const struct play *play, const char *name)
             return &play->simulator->pools[i];
     fail_msg("no pool %s", name);
     return NULL;
-}
-
-/* A machine of research that runs has a slurmd, and one that stops has none. */
-static void follow_slurmds(struct play *play)
-{
-    const struct pool *pool = pool_of(play, "research-a-east");
-
-    for (size_t i = 0; i < pool->machines.count; i++) {
-        const struct machine *machine = pool->machines.items[i];
-        bool is_joined = map_get(play->joined, machine->name);
-        owned(chars) char *rest = NULL;
-
-        if (machine->state == MACHINE_RUNNING && machine->slurm_node && !is_joined) {
-            map_set(play->joined, machine->name, play);
-            rest = text_format("'%s' %d", machine->node_name, 101 + play->numbers++);
-            real_server_do(&play->server, "join", rest);
-        } else if (machine->state == MACHINE_STOPPING && is_joined) {
-            (void)map_take(play->joined, machine->name);
-            rest = text_format("'%s'", machine->node_name);
-            real_server_do(&play->server, "leave", rest);
-        }
-    }
 }
 
 static json_t *resources_of(int gpus)
@@ -184,7 +166,7 @@ static bool go_on(struct play *play)
     if (is_dead)
         mortal_service_start(play->service);
     loop_run_until(play->loop, loop_now(play->loop) + LOOK_MS);
-    follow_slurmds(play);
+    real_nodes_follow(play->nodes, pool_of(play, "research-a-east"));
     follow_kubelets(play);
     return is_dead;
 }
@@ -199,26 +181,30 @@ static int pass(struct play *play, int64_t ms)
     return deaths;
 }
 
+static char *first_line(const char *folder, const char *name)
+{
+    owned(chars) char *path = text_format("%s/%s", folder, name);
+    owned(text) struct text *file = test_file_read(path);
+
+    return text_format("%.*s", (int)strcspn(file->chars, "\n"), file->chars);
+}
+
 static void write_config(struct play *play, int port)
 {
-    owned(chars) char *url_path = text_format("%s/url", play->server.folder);
-    owned(chars) char *key_path = text_format("%s/host.pub", play->sshd);
-    owned(text) struct text *url = test_file_read(url_path);
-    owned(text) struct text *key = test_file_read(key_path);
+    owned(chars) char *url = first_line(play->server.folder, "url");
+    owned(chars) char *key = first_line(play->sshd, "host.pub");
     owned(chars) char *own = text_format("%s/prod-a.kubeconfig", play->folder);
-
+    owned(chars) char *way = play->is_fixed
+                                 ? mem_copy_chars("machine: '{extra}'")
+                                 : text_format("rest: '%s', rest_user: root, token: '%s/token',\n"
+                                               "    machine: 'gce://p/us-east5-a/{name}'",
+                                               url, play->server.folder);
     owned(chars) char *chars = text_format(
         config_format, play->is_deadly ? "2s" : "4s", play->is_deadly ? "6s" : "12s",
-        play->access ? play->broker : own, "URL", play->server.folder, play->port, "KEY",
-        play->sshd, play->server.folder, port, port, play->name, play->name, play->name);
-    owned(text) struct text *out = text_new(1 << 16);
-    const char *at_url = strstr(chars, "URL");
-    const char *at_key = strstr(chars, "KEY");
+        play->access ? play->broker : own, way, play->port, key, play->sshd, play->server.folder,
+        port, port, play->name, play->name, play->name);
 
-    text_add(out, "%.*s%.*s%.*s%.*s%s", (int)(at_url - chars), chars,
-             (int)strcspn(url->chars, "\n"), url->chars, (int)(at_key - at_url - 3), at_url + 3,
-             (int)strcspn(key->chars, "\n"), key->chars, at_key + 3);
-    mem_free(test_folder_write(play->folder, "sluice.yaml", out->chars));
+    mem_free(test_folder_write(play->folder, "sluice.yaml", chars));
 }
 
 static void open_world(struct play *play)
@@ -232,7 +218,8 @@ static void open_world(struct play *play)
     play->folder = test_folder_new();
     play->joined = map_new(NULL);
     play->server.log = text_format("%s/server.log", play->folder);
-    play->jobs = real_jobs_new(&play->server, play->is_deadly);
+    play->jobs = real_jobs_new(&play->server, play->is_deadly || play->is_fixed);
+    play->nodes = real_nodes_new(&play->server, play->is_fixed ? NODES : 0);
     play->in_prod = IN_PROD;
     play->loop = loop_libevent_new(&err);
     play->http = play->loop ? http_curl_new(play->loop, NULL, &err) : NULL;
@@ -250,6 +237,7 @@ static void open_world(struct play *play)
         fail_msg("%s", err.text);
     write_config(play, port);
     play->service = mortal_service_new(play->loop, play->http, play->folder);
+    real_nodes_follow(play->nodes, pool_of(play, "research-a-east"));
 }
 
 static void close_world(struct play *play)
@@ -262,6 +250,7 @@ static void close_world(struct play *play)
     loop_free(play->loop);
     map_free(play->joined);
     real_jobs_free(play->jobs);
+    real_nodes_free(play->nodes);
     mem_free((char *)(uintptr_t)play->server.log);
     test_folder_free(play->folder);
 }
@@ -297,7 +286,8 @@ static void drain_by_person(struct play *play)
 
     for (size_t i = 0; i < pool->machines.count; i++)
         if (pool->machines.items[i]->is_static)
-            text_copy(play->kept, sizeof play->kept, pool->machines.items[i]->node_name);
+            text_copy(play->kept, sizeof play->kept,
+                      real_nodes_of(play->nodes, pool->machines.items[i]) ?: "");
     line = text_format("scontrol update NodeName=%s State=DRAIN Reason='%s'", play->kept, reason);
     mem_free(real_server_run(&play->server, line));
 }
@@ -485,6 +475,42 @@ static int move(struct play *play, bool is_there, bool restarts, char died_in[24
 
 /* ---- the plays ---- */
 
+/* Nothing runs on a node that is parked, although what waits would find room there. */
+static void watch_parked(struct play *play, const char *node, int64_t ms)
+{
+    owned(chars) char *show = text_format("scontrol -o show node %s", node);
+    owned(chars) char *list = text_format("squeue -h -w %s -t R,CF,CG,S", node);
+
+    for (int64_t end_ms = loop_now(play->loop) + ms; loop_now(play->loop) < end_ms;) {
+        owned(chars) char *shown = real_server_run(&play->server, show);
+        owned(chars) char *jobs = real_server_run(&play->server, list);
+
+        if (!strstr(shown, "+DRAIN") || !strstr(shown, "Reason=sluice-parked ") || jobs[0] != '\0')
+            fail_msg("%s is parked, with jobs \"%s\": %s", node, jobs, shown);
+        (void)pass(play, SECOND_MS);
+    }
+    assert_false(real_jobs_have_started(play->jobs, JOBS_THAT_INSIST));
+}
+
+/* slurmctld is restarted while a node is away.  Then a slurmd starts under its name by mistake, so
+   that nothing but sluice's drain keeps the jobs from it. */
+static void stay_away(struct play *play)
+{
+    owned(chars) char *node = real_nodes_vacant(play->nodes);
+    char step[24];
+
+    real_jobs_submit_on(play->jobs, node);
+    watch_parked(play, node, AWAY_MS);
+    (void)restart_slurmctld(play);
+    await_serving(play, NODES - 2);
+    watch_parked(play, node, AWAY_MS);
+    real_server_do(&play->server, "again", node);
+    watch_parked(play, node, AWAY_MS);
+    real_server_do(&play->server, "leave", node);
+    watch_parked(play, node, AWAY_MS);
+    assert_true(is_done(play, step));
+}
+
 static void there_and_back(struct play *play)
 {
     int64_t began_ms = loop_now(play->loop);
@@ -494,8 +520,10 @@ static void there_and_back(struct play *play)
 
     mortal_service_order(play->service, 0, MORTAL_BEFORE);
     submit(play);
-    assert_int_equal(move(play, true, true, step), 0);
+    assert_int_equal(move(play, true, !play->is_fixed, step), 0);
     there_s = (double)(loop_now(play->loop) - began_ms) / SECOND_MS;
+    if (play->is_fixed)
+        stay_away(play);
     real_jobs_release(play->jobs);
     assert_int_equal(move(play, false, false, step), 0);
     await_end(play);
@@ -504,11 +532,11 @@ static void there_and_back(struct play *play)
     real_jobs_check_saved(play->jobs);
     assert_true(play->was_told_lost);
     count = real_jobs_check(play->jobs, &requeued, &cancelled);
-    printf("%s, Slurm %s, %s Kubernetes: there in %.0f s, with a restart of slurmctld, and back; "
+    printf("%s, Slurm %s, %s Kubernetes: there in %.0f s, with a restart of slurmctld%s, and back; "
            "%" PRId64 " commits; of %d jobs %d records were requeued and %d cancelled; %.0f s\n",
            play->name, play->release, play->access ? "real" : "simulated", there_s,
-           mortal_service_commits(play->service), count, requeued, cancelled,
-           (double)(loop_now(play->loop) - began_ms) / SECOND_MS);
+           play->is_fixed ? " after it" : "", mortal_service_commits(play->service), count,
+           requeued, cancelled, (double)(loop_now(play->loop) - began_ms) / SECOND_MS);
 }
 
 /* One move with a death at that commit; false: it had no such commit. */
@@ -569,7 +597,10 @@ static void a_node_moves_from_slurm_and_back(void **state)
 
 int main(int argc, char **argv)
 {
-    struct play play = { .is_deadly = argc == 10 };
+    struct play play = {
+        .is_deadly = argc == 10,
+        .is_fixed = argc == 9 && text_equal(argv[8], "fixed"),
+    };
     const struct CMUnitTest tests[] = {
         { .name = argc > 5 ? argv[5] : "move",
           .test_func = a_node_moves_from_slurm_and_back,
@@ -579,11 +610,11 @@ int main(int argc, char **argv)
     mem_setup();
     log_setup(getenv("SLUICE_LOG") ? LOG_DEBUG : LOG_SILENT, LOG_FORM_TEXT);
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if ((argc != 8 && argc != 10) ||
+    if ((argc != 8 && !play.is_fixed && !play.is_deadly) ||
         (play.is_deadly && (!text_to_int(argv[8], 0, 1000, &play.first) ||
                             !text_to_int(argv[9], 1, 1000, &play.each)))) {
         fprintf(stderr, "usage: real_slurm FOLDER RELEASE SSHD PORT NAME KUBECONFIG BROKER "
-                        "[FIRST EACH]\n");
+                        "[fixed | FIRST EACH]\n");
         return 64;
     }
     play.server.folder = argv[1];

@@ -375,7 +375,8 @@ static void check_nodes(const struct play *play)
     owned(chars) char *line = text_format("scontrol -o show node %s", play->kept);
     owned(chars) char *shown = real_server_run(&play->server, line);
 
-    if (strstr(nodes, "Reason=sluice") || strstr(reservations, "sluice_"))
+    if (strstr(nodes, "Reason=sluice") || strstr(nodes, "Comment=sluice") ||
+        strstr(reservations, "sluice_"))
         fail_msg("left over: %s\n%s", nodes, reservations);
     if (!strstr(shown, "+DRAIN") || !strstr(shown, reason))
         fail_msg("the person's drain: %s", shown);
@@ -492,8 +493,20 @@ static void watch_parked(struct play *play, const char *node, int64_t ms)
     assert_false(real_jobs_have_started(play->jobs, JOBS_THAT_INSIST));
 }
 
+/* A slurmd that registers ends DOWN no more, as in Slurm's own default; and slurmctld reads its
+   configuration again, which makes a node that is only FUTURE serve. */
+static void keep_down(struct play *play)
+{
+    owned(chars) char *said = real_server_run(
+        &play->server, "sed -i 's/^ReturnToService=.*/ReturnToService=0/' \"$SLURM_CONF\" && "
+                       "scontrol reconfigure && scontrol show config | grep ReturnToService");
+
+    if (!strstr(said, "= 0"))
+        fail_msg("%s: %s", play->server.folder, said);
+}
+
 /* slurmctld is restarted while a node is away.  Then a slurmd starts under its name by mistake, so
-   that nothing but sluice's drain keeps the jobs from it. */
+   that nothing but sluice's drain keeps the jobs from it.  At last the node is kept DOWN. */
 static void stay_away(struct play *play)
 {
     owned(chars) char *node = real_nodes_vacant(play->nodes);
@@ -507,6 +520,7 @@ static void stay_away(struct play *play)
     real_server_do(&play->server, "again", node);
     watch_parked(play, node, AWAY_MS);
     real_server_do(&play->server, "leave", node);
+    keep_down(play);
     watch_parked(play, node, AWAY_MS);
     assert_true(is_done(play, step));
 }

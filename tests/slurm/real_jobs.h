@@ -3,8 +3,9 @@
  *
  * The jobs of a play with a real Slurm, in parts.  Those that stay fill all nodes but one, in
  * a partition that nothing preempts, so sluice spares these nodes.  Those that leave start on the
- * node that is left.  The rest waits.  The first two run until they are released; a job that was
- * requeued ends soon.  So it does not depend on the machine's speed who was started how often.
+ * node that is left.  The rest waits, and one job may insist on a node.  The first two run until
+ * they are released; a job that was requeued ends soon.  So it does not depend on the machine's
+ * speed who was started how often.
  */
 #pragma once
 

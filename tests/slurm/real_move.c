@@ -493,8 +493,8 @@ static void watch_parked(struct play *play, const char *node, int64_t ms)
     assert_false(real_jobs_have_started(play->jobs, JOBS_THAT_INSIST));
 }
 
-/* A slurmd that registers ends DOWN no more, as in Slurm's own default; and slurmctld reads its
-   configuration again, which makes a node that is only FUTURE serve. */
+/* slurmctld reads its configuration again, which would make a node serve that is only FUTURE.  From
+   then on a node that is DOWN stays so when its slurmd registers: that is Slurm's own default. */
 static void keep_down(struct play *play)
 {
     owned(chars) char *said = real_server_run(

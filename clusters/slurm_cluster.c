@@ -43,7 +43,7 @@ struct slurm_cluster {
     struct timer *timer;
     bool is_asking;
     int64_t round_ms;                  /* begin of the last round's lists, loop time */
-    int64_t partitions_ms;             /* when the partitions were listed; 0: never */
+    int64_t partitions_ms;             /* when the partitions were listed, or refused */
     char *preempts;                    /* PreemptType; NULL: it was never read */
     int64_t hurry_ms;                  /* a round that began before this is not enough */
     int failures;                      /* in a row */
@@ -222,13 +222,17 @@ static void on_reservations(void *context, const struct slurm_answer *answer,
     take_list(context, SLURM_LIST_RESERVATIONS, answer, err);
 }
 
-/* Without partitions sluice only does not know which jobs no other may displace. */
+/* Where Slurm does not tell them (by slurmrestd alone, or to this user), sluice never knows which
+   jobs no other may displace.  Otherwise it asks again in the next round: until then the last ones
+   count, and without any nothing is known of the cluster. */
 static void on_partitions(void *context, const struct slurm_answer *answer, const struct error *err)
 {
     struct slurm_cluster *slurm = context;
+    bool is_never_told = err && (err->kind == ERROR_INVALID || err->kind == ERROR_DENIED);
 
-    slurm->partitions_ms = slurm->round_ms;
-    if (err)
+    if (!err || is_never_told)
+        slurm->partitions_ms = slurm->round_ms;
+    if (is_never_told || (err && slurm->lists[SLURM_LIST_PARTITIONS]))
         adopt_round(slurm);
     else
         take_list(slurm, SLURM_LIST_PARTITIONS, answer, err);
@@ -365,6 +369,7 @@ static struct cluster *open_slurm(struct world *world, const struct cluster_sett
     if (slurm->base.silent_ms < 2 * slurm->own.poll_ms + SLOW_ROUNDS_MS)
         slurm->base.silent_ms = 2 * slurm->own.poll_ms + SLOW_ROUNDS_MS;
     slurm->client = slurm_client_new(world, slurm->base.name, &slurm->own.access, err);
+    slurm->partitions_ms = -PARTITIONS_MS; /* never */
     slurm->timer = timer_new(world->loop, begin_round, slurm);
     if (!slurm->client) {
         error_context(err, "cluster %s", settings->name);

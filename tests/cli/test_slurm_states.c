@@ -379,19 +379,21 @@ static void the_doctor_names_settings_that_keep_nodes_away(void **state)
     }
 }
 
+static const struct snapshot *research(struct rehearsal *rehearsal)
+{
+    const struct config *config = rehearsal->service->config;
+
+    return fleet_snapshot(rehearsal->service->fleet, config_cluster(config, "research-a"));
+}
+
 /* How many jobs count as protected. */
 static int count_protected(struct rehearsal *rehearsal)
 {
-    const struct config *config = rehearsal->config;
     int count = 0;
     void *value;
 
-    for (size_t i = 0; i < config->cluster_count; i++)
-        for (size_t k = 0;
-             text_equal(config->clusters[i].name, "research-a") &&
-             map_next(fleet_snapshot(rehearsal->service->fleet, &config->clusters[i])->pods, &k,
-                      NULL, &value);)
-            count += ((const struct pod *)value)->gang.is_protected;
+    for (size_t i = 0; map_next(research(rehearsal)->pods, &i, NULL, &value);)
+        count += ((const struct pod *)value)->gang.is_protected;
     return count;
 }
 
@@ -417,6 +419,67 @@ static void no_job_is_protected_where_nothing_preempts(void **state)
         }
 }
 
+/* A cloud that deletes at once: no list shows that it does, and slurmctld takes the node for alive
+   until SlurmdTimeout.  sluice asked for it, so nothing contradicts anything. */
+static void a_machine_that_is_gone_at_once_raises_no_doubt(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = begin(&kinds[i], folder, 5);
+        const struct fleet_pool *pool;
+
+        rehearsal->simulator->scenario->latency.delete = (struct range){ 100, 200 };
+        pool = fleet_pool(rehearsal->service->fleet, run_to(rehearsal, STEP_RELEASE)->source);
+        for (int pass = 0; pass < 120; pass++) {
+            rehearsal_run(rehearsal, SECOND_MS);
+            if (pool->doubt[0] != '\0')
+                fail_msg("%s, %d s after the release began: %s", kinds[i].name, pass + 1,
+                         pool->doubt);
+        }
+        rehearsal_run(rehearsal, HOUR_MS);
+        assert_int_equal(transfers_of(rehearsal, false), 0);
+        simulator_check_end(rehearsal->simulator);
+    }
+}
+
+/* Which jobs nothing may displace is not known until the partitions were listed: a list that lacks
+   them at first is no list of jobs that may all go. */
+static void no_node_is_chosen_before_the_partitions_are_known(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        owned(test_folder) char *folder = test_folder_new();
+        owned(rehearsal) struct rehearsal *rehearsal = open_with(&kinds[i], folder, 5, "", false);
+        struct ctld *slurm = sim_cluster(rehearsal->simulator, "research-a")->slurm;
+        owned(chars) char *submitted = NULL;
+        struct error err = { 0 };
+
+        rehearsal_run(rehearsal, 3 * MINUTE_MS);
+        submitted = run_command(
+            rehearsal, "sbatch --partition=urgent --gpus=1 --time=600 --wrap='sleep 30000'");
+        rehearsal_run(rehearsal, 6 * MINUTE_MS);
+        if (count_protected(rehearsal) != 1)
+            fail_msg("%s: %d are protected", submitted, count_protected(rehearsal));
+
+        slurm->timeouts = 2;
+        rehearsal_kill(rehearsal);
+        assert_int_equal(rehearsal_start(rehearsal, &err), 0);
+        for (int pass = 0; pass < 40; pass++) {
+            rehearsal_run(rehearsal, 3 * SECOND_MS);
+            if (research(rehearsal)->is_known && count_protected(rehearsal) != 1)
+                fail_msg("%d are protected %d s after the start", count_protected(rehearsal),
+                         3 * (pass + 1));
+        }
+        assert_true(research(rehearsal)->is_known);
+        assert_int_equal(slurm->timeouts, 0);
+
+        slurm->timeouts = 2; /* from now on what was known counts */
+        rehearsal_run(rehearsal, 5 * MINUTE_MS);
+        assert_int_equal(count_protected(rehearsal), 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +493,8 @@ int main(void)
         cmocka_unit_test(the_doctor_names_a_list_that_is_long),
         cmocka_unit_test(the_doctor_names_settings_that_keep_nodes_away),
         cmocka_unit_test(no_job_is_protected_where_nothing_preempts),
+        cmocka_unit_test(no_node_is_chosen_before_the_partitions_are_known),
+        cmocka_unit_test(a_machine_that_is_gone_at_once_raises_no_doubt),
     };
 
     mem_setup();

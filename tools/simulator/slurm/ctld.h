@@ -146,6 +146,7 @@ struct ctld {
     int release; /* 2205, 2411 */
     bool is_down;
     const char *preempts; /* PreemptType */
+    int timeouts;         /* so many times more the partitions are asked for in vain */
     bool is_spoilt;       /* a node of slurm.conf was deleted: the next reading ends slurmctld */
     bool is_scheduling;
     int64_t

@@ -82,6 +82,12 @@ static void show_partitions(struct shown *shown)
     struct ctld *slurm = shown->shell->slurm;
 
     shown->count = 1;
+    if (slurm->timeouts > 0) {
+        slurm->timeouts--;
+        ctld_say_error(shown->shell, "slurm_load_partitions error: Socket timed out on send/recv "
+                                     "operation");
+        return;
+    }
     if (!shown->shell->as_json) {
         ctld_print_partitions(shown->shell->output->out, slurm);
         return;

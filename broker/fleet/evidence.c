@@ -19,7 +19,7 @@
 enum {
     REVIEW_MS = SECOND_MS,      /* between two comparisons while Nodes come and go */
     QUIET_MS = 10 * SECOND_MS,  /* while none does: only time and other pools can change it then */
-    ENDING_MS = 15 * MINUTE_MS, /* so long a machine that was being deleted may leave a Node */
+    ENDING_MS = 15 * MINUTE_MS, /* so long a machine that ended may leave a Node */
     LOSS_MS = 90 * MINUTE_MS,   /* so long Nodes that are gone are missed */
     LOSS_LEAST = 2,
     NAMES_MOST = 3, /* in a sentence */
@@ -35,6 +35,7 @@ static void review(void *context);
 void evidence_init(struct listing *listing)
 {
     listing->ending = map_new(mem_free);
+    listing->removed = map_new(mem_free);
     listing->with_node = map_new(mem_free);
     listing->by_id = map_new(mem_free);
     listing->review = timer_new(listing->fleet->world->loop, review, listing);
@@ -43,6 +44,7 @@ void evidence_init(struct listing *listing)
 void evidence_clear(struct listing *listing)
 {
     map_free(listing->ending);
+    map_free(listing->removed);
     map_free(listing->with_node);
     map_free(listing->by_id);
     map_free(listing->by_nodes);
@@ -69,6 +71,11 @@ static void forget(struct map *moments, int64_t before_ms)
     for (size_t i = 0; map_next(moments, &i, &name, &value);)
         if (((const struct moment *)value)->at_ms < before_ms)
             map_remove(moments, name);
+}
+
+void fleet_expect_end(struct fleet *fleet, const struct config_pool *config, const char *name)
+{
+    note(listing_of(fleet, config)->removed, name, loop_now(fleet->world->loop));
 }
 
 static void add_ids(const struct map *instances, struct map *ids)
@@ -131,7 +138,8 @@ static bool is_unlisted(const struct listing *listing, const struct map *before,
     if (!node->is_ready || node->is_leaving || !read_id(listing, node, ret_name, &claim))
         return false;
     known = map_get(listing->pool.instances, ret_name);
-    if (is_listed(known) || map_get(listing->ending, ret_name))
+    if (is_listed(known) || map_get(listing->ending, ret_name) ||
+        map_get(listing->removed, ret_name))
         return false;
     return (known || claim > 0 || (before && map_get(before, ret_name))) &&
            !is_of_another(listing, node, ret_name, claim);
@@ -355,6 +363,7 @@ void evidence_of_list(struct listing *listing, const struct map *before)
             map_remove(listing->ending, name);
     }
     forget(listing->ending, now - ENDING_MS);
+    forget(listing->removed, now - ENDING_MS);
     map_clear(listing->by_id);
     add_ids(before, listing->by_id);
     add_ids(listing->pool.instances, listing->by_id);

@@ -86,6 +86,11 @@ enum presence fleet_read_instance(struct fleet *fleet, const struct config_pool 
                                   const char *name, int64_t since_ms,
                                   const struct instance **ret_instance);
 
+/* The cloud has accepted sluice's removal of the machine.  A list that lacks it from now on does
+   not contradict its Node, which some schedulers show as Ready for a while: a fast cloud may never
+   be seen deleting it. */
+void fleet_expect_end(struct fleet *fleet, const struct config_pool *config, const char *name);
+
 /* The machine that was ordered under this key (provider_create()), from the list or, if the list
    lacks it, from its Node; NULL: neither has it.  Borrowed until the next turn. */
 const struct instance *fleet_machine_of_key(const struct fleet *fleet,

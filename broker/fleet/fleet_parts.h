@@ -22,6 +22,7 @@ struct listing {
     int64_t asked_ms;
     int doubts;            /* lists in a row that were not believed */
     struct map *ending;    /* name -> struct moment: machines that the cloud was deleting */
+    struct map *removed;   /* the same: whose removal the cloud accepted from sluice */
     struct map *with_node; /* name -> struct moment: machines that had a Node */
     struct map *sightings; /* name -> struct sighting */
     struct map *by_id;     /* provider ID -> name: machines of this list and the one before */

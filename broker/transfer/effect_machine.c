@@ -70,6 +70,19 @@ static void cancel(const struct intent *intent)
                     answered, effect);
 }
 
+static void removed(void *context, const char *operation, const struct error *err)
+{
+    struct effect *effect = context;
+    const struct transfer *transfer = effect->transfer;
+
+    if (!err)
+        fleet_expect_end(effect->runner->fleet,
+                         effect->kind == &effect_remove ? transfer->source
+                                                        : transfer_goal(transfer),
+                         effect->object);
+    answered(effect, operation, err);
+}
+
 static void delete_machine(struct effect *effect, const struct config_pool *pool, const char *bound)
 {
     const struct provider_order order = { .instance = effect->object,
@@ -79,7 +92,7 @@ static void delete_machine(struct effect *effect, const struct config_pool *pool
     /* The machine bound at the start, or one that this transfer made: never any other. */
     require(text_equal(effect->object, bound));
     provider_remove(fleet_provider(effect->runner->fleet, pool), pool->own.settings, &order,
-                    answered, effect);
+                    removed, effect);
 }
 
 static void remove_machine(const struct intent *intent)

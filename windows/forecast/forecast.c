@@ -243,7 +243,7 @@ static void look_around(struct rolling *rolling)
 
     rolling->level = points_level(rolling->forecast, &rolling->origin, rolling->setup->without);
     rolling->carried = 0;
-    if (has(rolling, FORECAST_CARRY_OVER) && !rolling->origin.is_late &&
+    if (has(rolling, FORECAST_CARRY_OVER) && rolling->setup->lead_ms == 0 &&
         origins_horizon(rolling->setup) == 1) {
         rolling->days = carry_over_days(rolling->forecast, &rolling->origin);
         rolling->carried = carry_over_tell(&rolling->carry, &rolling->days);

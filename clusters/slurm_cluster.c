@@ -21,6 +21,7 @@
 
 enum {
     PARTITIONS_MS = MINUTE_MS, /* between two lists of the partitions */
+    PARTITIONS_TRIES = 6,      /* of the first list, before sluice does without */
     HURRY_MS = SECOND_MS,      /* between two rounds, however urgent */
     RETRY_MOST_MS = MINUTE_MS,
     SLOW_ROUNDS_MS = 30 * SECOND_MS, /* of two that may lie between a fact and the next one */
@@ -43,6 +44,7 @@ struct slurm_cluster {
     struct timer *timer;
     bool is_asking;
     int64_t round_ms;                  /* begin of the last round's lists, loop time */
+    int partitions_tries;              /* that failed, of the first list */
     int64_t partitions_ms;             /* when the partitions were listed, or refused */
     char *preempts;                    /* PreemptType; NULL: it was never read */
     int64_t hurry_ms;                  /* a round that began before this is not enough */
@@ -222,9 +224,10 @@ static void on_reservations(void *context, const struct slurm_answer *answer,
     take_list(context, SLURM_LIST_RESERVATIONS, answer, err);
 }
 
-/* Where Slurm does not tell them (by slurmrestd alone, or to this user), sluice never knows which
-   jobs no other may displace.  Otherwise it asks again in the next round: until then the last ones
-   count, and without any nothing is known of the cluster. */
+/* Without partitions sluice does not know which jobs no other may displace: Slurm does not tell it
+   by slurmrestd alone, or to this user.  After any other failure it asks again in the next round.
+   Until then the last ones count; without any, nothing is known of the cluster, for a few rounds:
+   transfers under way have to go on if the login node is out of reach for long. */
 static void on_partitions(void *context, const struct slurm_answer *answer, const struct error *err)
 {
     struct slurm_cluster *slurm = context;
@@ -232,7 +235,10 @@ static void on_partitions(void *context, const struct slurm_answer *answer, cons
 
     if (!err || is_never_told)
         slurm->partitions_ms = slurm->round_ms;
-    if (is_never_told || (err && slurm->lists[SLURM_LIST_PARTITIONS]))
+    if (err && !is_never_told && !slurm->lists[SLURM_LIST_PARTITIONS] &&
+        ++slurm->partitions_tries < PARTITIONS_TRIES)
+        end_round(slurm, err);
+    else if (err)
         adopt_round(slurm);
     else
         take_list(slurm, SLURM_LIST_PARTITIONS, answer, err);

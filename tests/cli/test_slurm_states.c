@@ -477,6 +477,15 @@ static void no_node_is_chosen_before_the_partitions_are_known(void **state)
         slurm->timeouts = 2; /* from now on what was known counts */
         rehearsal_run(rehearsal, 5 * MINUTE_MS);
         assert_int_equal(count_protected(rehearsal), 1);
+
+        slurm->timeouts = 1000; /* for long: then without, as long as that lasts */
+        rehearsal_kill(rehearsal);
+        assert_int_equal(rehearsal_start(rehearsal, &err), 0);
+        rehearsal_run(rehearsal, 10 * MINUTE_MS);
+        assert_true(research(rehearsal)->is_known && count_protected(rehearsal) == 0);
+        slurm->timeouts = 0;
+        rehearsal_run(rehearsal, 2 * MINUTE_MS);
+        assert_int_equal(count_protected(rehearsal), 1);
     }
 }
 

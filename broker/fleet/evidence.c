@@ -127,6 +127,15 @@ static bool is_of_another(const struct listing *listing, const struct node *node
     return false;
 }
 
+/* A machine of this name has come after the one that sluice removed: the list did not have it, or
+   as one that ends. */
+static bool is_new(const struct map *before, const char *name)
+{
+    const struct instance *was = map_get(before, name);
+
+    return !is_listed(was) || was->state == INSTANCE_DELETING;
+}
+
 /* Whether the Node serves, it is of this pool, and no list has its machine, or only as parked; the
    machine's name. before: the machines of the list before this one; NULL: as now. */
 static bool is_unlisted(const struct listing *listing, const struct map *before,
@@ -359,8 +368,11 @@ void evidence_of_list(struct listing *listing, const struct map *before)
 
         if (state == INSTANCE_DELETING)
             note(listing->ending, name, now);
-        else if (state != INSTANCE_PARKED) /* which is how a box ends */
+        else if (state != INSTANCE_PARKED) { /* which is how a box ends */
             map_remove(listing->ending, name);
+            if (is_new(before, name))
+                map_remove(listing->removed, name);
+        }
     }
     forget(listing->ending, now - ENDING_MS);
     forget(listing->removed, now - ENDING_MS);

@@ -101,6 +101,34 @@ static void a_contradiction_lasts_as_long_as_it_is_one(void **state)
     assert_string_equal(doubt_of(rehearsal, PROD), "");
 }
 
+static void hide_some(struct rehearsal *rehearsal)
+{
+    simulator_lie(rehearsal->simulator,
+                  &(struct list_lie){
+                      .list = "machines", .of = PROD, .kind = "some", .for_ms = 2 * MINUTE_MS });
+}
+
+/* sluice has removed machines, and others come under their names, as those of one's own do: a list
+   that lacks these contradicts their Nodes. */
+static void a_removal_says_nothing_of_the_next_machine_of_its_name(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(rehearsal) struct rehearsal *rehearsal = at_rest(folder);
+    const struct service *service = rehearsal->service;
+
+    (void)state;
+    for (size_t i = 1; i < 6; i += 4)
+        fleet_expect_end(service->fleet, config_pool(service->config, PROD),
+                         machine_of(rehearsal, PROD, i)->name);
+    hide_some(rehearsal);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    assert_string_equal(doubt_of(rehearsal, PROD), "");
+    rehearsal_run(rehearsal, 3 * MINUTE_MS);
+    hide_some(rehearsal);
+    rehearsal_run(rehearsal, MINUTE_MS);
+    assert_non_null(strstr(doubt_of(rehearsal, PROD), "its list lacks 2 machines"));
+}
+
 /* Until then the API servers know no pods. */
 static struct {
     struct http *way;
@@ -246,6 +274,7 @@ int main(void)
         cmocka_unit_test(a_machine_that_is_deleted_is_gone),
         cmocka_unit_test(a_node_that_is_not_heard_proves_nothing),
         cmocka_unit_test(a_contradiction_lasts_as_long_as_it_is_one),
+        cmocka_unit_test(a_removal_says_nothing_of_the_next_machine_of_its_name),
         cmocka_unit_test(a_list_is_compared_as_soon_as_all_is_known),
         cmocka_unit_test(a_list_is_held_against_the_nodes_of_each_cloud),
         cmocka_unit_test(nodes_that_vanish_are_missed_for_a_time),

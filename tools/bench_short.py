@@ -60,10 +60,11 @@ TRACES = {
 GROUPS = {"ten queues of tweets": ("tweets",), "the others": ("web", "elb", "serving", "jobs")}
 
 
-def cut(rows, step_min, past, week, path):
+def cut(trace, rows, past, week, path):
     """Writes the rows of a week and of the weeks before it; False: the trace ends before that."""
     first = datetime.datetime.strptime(min(rows)[:10], "%Y-%m-%d")
-    step = datetime.timedelta(minutes=step_min)
+    step = datetime.timedelta(minutes=trace.step_min)
+    queue = trace.file.removeprefix("arrivals_").partition(".")[0]  # as gaps.csv names it
     begin = first + datetime.timedelta(weeks=week)
     end = begin + datetime.timedelta(weeks=past + 1)
     if end.strftime(FORM) > (datetime.datetime.strptime(max(rows), FORM) + step).strftime(FORM):
@@ -73,7 +74,7 @@ def cut(rows, step_min, past, week, path):
         file.write("minute_utc_iso,queue,count\n")
         for time, count in sorted({**edges, **rows}.items()):
             if begin.strftime(FORM) <= time < end.strftime(FORM):
-                file.write(f"{time},q,{count}\n")
+                file.write(f"{time},{queue},{count}\n")
     return True
 
 
@@ -84,7 +85,7 @@ def list_runs(args, folder):
         for queue, rows in trace.queues(args.traces).items():
             for past in PASTS:
                 week = 0
-                while cut(rows, trace.step_min, past, week,
+                while cut(trace, rows, past, week,
                           path := os.path.join(folder, f"{name}-{queue}-{past}-{week}.csv")):
                     words = ["backtest", "--demand", path, *trace.options, "--learn", str(past),
                              "--origins", "1", "--threads", "1", "--policy",

@@ -61,7 +61,7 @@ class Trace:
 
     def recovered_at(self, row, attainment):
         """Of what takes the fewest hours: the levels that meet so much, and the lines from these to
-        a neighbour that does not (backtest_at_equal() in windows/backtest/backtest.h)."""
+        a neighbour that does not (equal.h in windows/backtest)."""
         points = [(point["met"], point["used"]) for point in (row["frontier"] if row else ())]
         wanted = attainment / 100 - 1e-9
         used = [hours for met, hours in points if met >= wanted]

@@ -8,6 +8,7 @@
 #include "windows/forecast/forecast_parts.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 const char *const backtest_caveats[] = {
     "The oracle is found by descent: a better one may exist, and then all shares are a little "
@@ -185,6 +186,64 @@ static void say_without(const struct backtest_inputs *inputs, const struct telle
     say(teller, text_format("Left out of our forecasts: %s (--without).", names->chars));
 }
 
+/* What the other windows took, in per cent of what the judged ones took. */
+static void add_trials(const struct windows_choice *choice, struct text *out)
+{
+    for (size_t at = 1; at < WINDOWS_TRIALS; at++) {
+        const struct windows_trial *trial = &choice->trials[at];
+
+        if (isinf(trial->hours))
+            text_add(out, "%snot met with %zu", at > 1 ? ", " : "", trial->windows);
+        else
+            text_add(out, "%s%.0f %% with %zu", at > 1 ? ", " : "",
+                     100 * trial->hours / choice->trials[0].hours, trial->windows);
+    }
+}
+
+static void say_choice(const struct backtest_inputs *inputs, const struct teller *teller)
+{
+    const struct windows_choice *choice = &inputs->choice;
+    owned(text) struct text *line = text_new(LINE_LIMIT);
+
+    text_add(line, "Windows: policies plan by ");
+    if (inputs->planned)
+        text_add(line,
+                 "%zu windows, proposed from what lies before the first week judged. `sluice "
+                 "windows --suggest --count %" PRId64 "` proposes windows for a configuration. ",
+                 inputs->planned->weekly_count, inputs->plan_windows);
+    else
+        text_add(line, "the windows that are judged. ");
+    if (choice->weeks == 0 && inputs->setup.first_week > 1) {
+        text_add(line, "No week before it could be judged (--plan-windows).");
+    } else if (choice->weeks == 0) {
+        text_add(line,
+                 "A single week is known before it: its time of day explains %.0f %% of what "
+                 "weekdays need (--plan-windows).",
+                 100 * choice->regularity);
+    } else {
+        text_add(line,
+                 "They were chosen on the %zu week%s before. To meet %.3g %% there, sluice-daily "
+                 "took of the judged windows' GPU-hours: ",
+                 choice->weeks, choice->weeks == 1 ? "" : "s", 100 * choice->attainment);
+        add_trials(choice, line);
+        text_add(line, " windows (--plan-windows).");
+    }
+    say(teller, mem_copy_chars(line->chars));
+}
+
+static void say_windows(const struct backtest_inputs *inputs, const struct teller *teller)
+{
+    if (inputs->is_chosen)
+        say_choice(inputs, teller);
+    else if (inputs->planned)
+        say(teller, text_format("Windows: policies plan by %zu windows proposed from what lies "
+                                "before the first week judged (--plan-windows).",
+                                inputs->planned->weekly_count));
+    else
+        say(teller, mem_copy_chars("Windows: policies plan by the windows that are judged. Other "
+                                   "windows often take fewer GPU-hours; try --plan-windows auto."));
+}
+
 static void say_changes(const struct backtest_inputs *inputs, const struct teller *teller)
 {
     if (inputs->load > 0)
@@ -195,13 +254,7 @@ static void say_changes(const struct backtest_inputs *inputs, const struct telle
         say(teller, text_format("Scaled: arrivals are multiplied by %g (--scale).", inputs->scale));
     if (inputs->setup.without != 0)
         say_without(inputs, teller);
-    if (inputs->planned)
-        say(teller, text_format("Windows: policies plan by %zu windows proposed from what lies "
-                                "before the first week judged (--plan-windows).",
-                                inputs->planned->weekly_count));
-    else
-        say(teller, mem_copy_chars("Windows: policies plan by the windows that are judged. Smooth "
-                                   "demand often gains by more windows; try --plan-windows 12."));
+    say_windows(inputs, teller);
 }
 
 /* What GPU-hours leave out. */

@@ -8,6 +8,7 @@
 #include "broker/backtest/backtest_plot.h"
 #include "broker/backtest/backtest_print.h"
 #include "broker/terminal/html.h"
+#include "windows/backtest/equal.h"
 
 #include <string.h>
 
@@ -76,7 +77,7 @@ static void add_table(const struct backtest_inputs *inputs, const struct backtes
         const struct backtest_row *row = &backtest->rows[i];
         const struct measure *measure = &row->tuned;
         double at_equal = 0;
-        bool is_known = backtest_at_equal(backtest, row, inputs->setup.attainment, &at_equal);
+        bool is_known = equal_recovered(backtest, row, inputs->setup.attainment, &at_equal);
 
         text_add(out, "<tr%s><td>%s</td>",
                  backtest_is_ranked(inputs, measure) ? "" : " class=\"below\"", row->policy->name);

@@ -13,6 +13,7 @@
 #include "windows/calendar/suggest.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum {
     PLAN_SEEDS = 3,
@@ -93,6 +94,25 @@ static int read_policies(struct backtest_inputs *inputs, struct error *err)
     return result;
 }
 
+/* The windows of a configuration are those that `allocate` plans by, so they stay unless another
+   choice is asked for. */
+static int read_plan_windows(struct backtest_inputs *inputs, struct error *err)
+{
+    const char *given = call_text_or(inputs->call, "plan-windows",
+                                     inputs->service_ms > 0 ? "auto" : "judged");
+
+    inputs->is_chosen = text_equal(given, "auto");
+    if (inputs->is_chosen || text_equal(given, "judged"))
+        return 0;
+    if (strspn(given, "0123456789") < strlen(given))
+        return error_set(err, ERROR_INVALID,
+                         "--plan-windows: expected auto, judged or a number from 2 to %d, found "
+                         "\"%s\"",
+                         SUGGEST_WINDOWS_MAX, given);
+    return call_int(inputs->call, "plan-windows", (struct int_range){ 2, SUGGEST_WINDOWS_MAX },
+                    &inputs->plan_windows, err);
+}
+
 int backtest_inputs_options(struct backtest_inputs *inputs, struct command_call *call,
                             struct error *err)
 {
@@ -104,8 +124,7 @@ int backtest_inputs_options(struct backtest_inputs *inputs, struct command_call 
         call_int(call, "nodes", (struct int_range){ 1, 100000 }, &inputs->nodes, err) < 0 ||
         call_int(call, "learn", (struct int_range){ 1, 520 }, &inputs->learn_weeks, err) < 0 ||
         call_int(call, "origins", (struct int_range){ 1, 520 }, &inputs->origins, err) < 0 ||
-        call_int(call, "plan-windows", (struct int_range){ 2, SUGGEST_WINDOWS_MAX },
-                 &inputs->plan_windows, err) < 0 ||
+        read_plan_windows(inputs, err) < 0 ||
         call_duration(call, "follow", &inputs->setup.follow_ms, err) < 0 ||
         call_duration(call, "up", &fleet->up_ms, err) < 0 ||
         call_duration(call, "down", &fleet->down_ms, err) < 0 ||
@@ -262,12 +281,11 @@ static int choose_weeks(struct backtest_inputs *inputs, struct error *err)
     require(inputs->learn_weeks > 0);
 
     size_t weeks = course.weeks;
-    struct wall_time first;
 
     setup->first_week = (size_t)inputs->learn_weeks;
     if (inputs->origins > 0 && weeks > setup->first_week + (size_t)inputs->origins)
         setup->first_week = weeks - (size_t)inputs->origins;
-    first = course_week(&course, setup->first_week);
+    inputs->first = course_week(&course, setup->first_week);
     course_clear(&course);
     if (setup->first_week >= weeks)
         return error_set(err, ERROR_INVALID,
@@ -275,18 +293,7 @@ static int choose_weeks(struct backtest_inputs *inputs, struct error *err)
                          "give more, or --learn %zu",
                          weeks, setup->first_week, weeks - 1);
     setup->planned = setup->judged;
-    if (inputs->plan_windows > 0) {
-        const struct backtest_past past = {
-            .queues = setup->queues,
-            .queue_count = setup->queue_count,
-            .judged = setup->judged,
-            .until = first,
-        };
-
-        inputs->planned = backtest_windows(&past, (size_t)inputs->plan_windows, err);
-        setup->planned = inputs->planned;
-    }
-    return setup->planned ? 0 : -1;
+    return 0;
 }
 
 /* As for a forecast: measurements of a snapshot beside the demand replace the configuration's
@@ -324,6 +331,23 @@ int backtest_inputs_read(struct backtest_inputs *inputs, struct error *err)
     setup->seed = (uint64_t)inputs->seed;
     setup->threads = (int)inputs->threads;
     return choose_weeks(inputs, err);
+}
+
+int backtest_inputs_plan(struct backtest_inputs *inputs, struct error *err)
+{
+    struct backtest_setup *setup = &inputs->setup;
+    const struct backtest_past past = { setup->queues, setup->queue_count, setup->judged,
+                                        inputs->first };
+
+    if (inputs->is_chosen) {
+        windows_choose(setup, inputs->first, &inputs->choice);
+        inputs->plan_windows = (int64_t)inputs->choice.trials[inputs->choice.chosen].windows;
+    }
+    if (inputs->plan_windows == 0)
+        return 0;
+    inputs->planned = backtest_windows(&past, (size_t)inputs->plan_windows, err);
+    setup->planned = inputs->planned;
+    return setup->planned ? 0 : -1;
 }
 
 void backtest_inputs_clear(struct backtest_inputs *inputs)

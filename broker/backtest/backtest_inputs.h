@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/input/options.h"
+#include "broker/backtest/windows_choice.h"
 #include "broker/config/config.h"
 #include "windows/backtest/backtest.h"
 
@@ -24,8 +25,10 @@ struct backtest_inputs {
     int64_t nodes;
     int64_t learn_weeks;
     int64_t origins;      /* 0: all */
-    int64_t plan_windows; /* 0: plan by the windows that are judged */
-    int64_t evicted_ms;   /* of each GPU's work */
+    int64_t plan_windows; /* policies plan by so many, at most; 0: by those that are judged */
+    bool is_chosen;       /* or by as many as `choice` has */
+    struct windows_choice choice;
+    int64_t evicted_ms; /* of each GPU's work */
     double price;
     double attainment; /* per cent */
     int64_t seeds;
@@ -35,6 +38,7 @@ struct backtest_inputs {
     struct service_shape *shape; /* of all queues; NULL without --slots */
     struct window_set *judged;   /* where there is no configuration */
     struct window_set *planned;  /* where they are proposed */
+    struct wall_time first;      /* when the first week judged begins */
     struct demand *demand;
     struct backtest_queue *queues;
     struct backtest_setup setup;
@@ -44,8 +48,12 @@ struct backtest_inputs {
 int backtest_inputs_options(struct backtest_inputs *inputs, struct command_call *call,
                             struct error *err) __attribute__((warn_unused_result));
 
-/* Reads the files and makes the setup. */
+/* Reads the files and makes the setup, with the judged windows as those that policies plan by. */
 int backtest_inputs_read(struct backtest_inputs *inputs, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Sets the windows that policies plan by; a choice of them tells `setup.report` how far it is. */
+int backtest_inputs_plan(struct backtest_inputs *inputs, struct error *err)
     __attribute__((warn_unused_result));
 void backtest_inputs_clear(struct backtest_inputs *inputs);
 

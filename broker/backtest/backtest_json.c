@@ -6,7 +6,10 @@
 #include "broker/backtest/backtest_missed.h"
 #include "broker/backtest/backtest_print.h"
 #include "broker/sizing/engine_facts.h"
+#include "windows/backtest/equal.h"
 #include "windows/forecast/forecast_parts.h"
+
+#include <math.h>
 
 static json_t *number_or_null(bool is_told, double number)
 {
@@ -48,7 +51,7 @@ static json_t *row_json(const struct backtest_inputs *inputs, const struct backt
 {
     const struct backtest_row *row = &backtest->rows[at];
     double at_equal = 0;
-    bool is_known = backtest_at_equal(backtest, row, inputs->setup.attainment, &at_equal);
+    bool is_known = equal_recovered(backtest, row, inputs->setup.attainment, &at_equal);
     int rank = backtest_rank(inputs, backtest, at);
     json_t *points = json_array();
     json_t *levels = json_array();
@@ -127,6 +130,29 @@ static json_t *unknown_json(const struct backtest_inputs *inputs, const struct b
                      (json_int_t)coverage->blanks, "queues", queues);
 }
 
+/* The windows that policies plan by; `choice` is null if they were not chosen on the past. */
+static json_t *windows_json(const struct backtest_inputs *inputs)
+{
+    const struct windows_choice *choice = &inputs->choice;
+    json_t *trials = json_array();
+    json_t *chosen = NULL;
+
+    for (size_t i = 0; choice->weeks > 0 && i < WINDOWS_TRIALS; i++)
+        json_array_append_new(
+            trials,
+            json_make("{s:I, s:o}", "windows", (json_int_t)choice->trials[i].windows,
+                      "gpu_hours_per_week",
+                      number_or_null(isfinite(choice->trials[i].hours), choice->trials[i].hours)));
+    if (choice->weeks > 0)
+        chosen = json_make("{s:I, s:f, s:o}", "weeks", (json_int_t)choice->weeks, "attainment",
+                           choice->attainment, "trials", trials);
+    else
+        json_decref(trials);
+    return json_make("{s:I, s:b, s:o}", "windows", (json_int_t)inputs->setup.planned->weekly_count,
+                     "proposed", (int)(inputs->planned != NULL), "choice",
+                     chosen ? chosen : json_null());
+}
+
 json_t *backtest_json(const struct backtest_inputs *inputs, const struct backtest *backtest)
 {
     json_t *rows = json_array();
@@ -136,13 +162,14 @@ json_t *backtest_json(const struct backtest_inputs *inputs, const struct backtes
     for (size_t i = 0; i < backtest->count; i++)
         json_array_append_new(rows, row_json(inputs, backtest, i));
     return json_make(
-        "{s:s, s:s, s:I, s:o, s:I, s:I, s:i, s:f, s:f, s:o, s:o, s:o, s:s?, s:o}", "judged_from",
-        wall_format(course_week(&backtest->judged, backtest->first_week), from), "judged_to",
-        wall_format(backtest->judged.end, to), "weeks", (json_int_t)backtest_weeks(backtest),
-        "unknown", unknown_json(inputs, backtest), "queues", (json_int_t)inputs->setup.queue_count,
-        "requests", (json_int_t)backtest->requests, "nodes", backtest->fleet.nodes,
-        "attainment_wanted", inputs->setup.attainment, "price_per_gpu_hour", inputs->price,
-        "without", without_json(inputs->setup.without), "engines", engines_json(inputs), "bound",
+        "{s:s, s:s, s:I, s:o, s:o, s:I, s:I, s:i, s:f, s:f, s:o, s:o, s:o, s:s?, s:o}",
+        "judged_from", wall_format(course_week(&backtest->judged, backtest->first_week), from),
+        "judged_to", wall_format(backtest->judged.end, to), "weeks",
+        (json_int_t)backtest_weeks(backtest), "plan_windows", windows_json(inputs), "unknown",
+        unknown_json(inputs, backtest), "queues", (json_int_t)inputs->setup.queue_count, "requests",
+        (json_int_t)backtest->requests, "nodes", backtest->fleet.nodes, "attainment_wanted",
+        inputs->setup.attainment, "price_per_gpu_hour", inputs->price, "without",
+        without_json(inputs->setup.without), "engines", engines_json(inputs), "bound",
         limit_json(backtest), "bound_lacks",
         backtest->unbounded ? backtest->unbounded->queue : NULL, "policies", rows);
 }

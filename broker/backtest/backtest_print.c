@@ -7,6 +7,7 @@
 
 #include "broker/backtest/backtest_missed.h"
 #include "broker/terminal/table.h"
+#include "windows/backtest/equal.h"
 
 double backtest_money(const struct backtest_inputs *inputs, const struct backtest *backtest,
                       const struct measure *measure)
@@ -65,7 +66,7 @@ static void add_row(struct table *table, const struct backtest_inputs *inputs,
     const struct backtest_row *row = &backtest->rows[at];
     const struct measure *measure = &row->tuned;
     double at_equal = 0;
-    bool is_known = backtest_at_equal(backtest, row, inputs->setup.attainment, &at_equal);
+    bool is_known = equal_recovered(backtest, row, inputs->setup.attainment, &at_equal);
     int rank = backtest_rank(inputs, backtest, at);
 
     table_cell(table, "%s", row->policy->name);

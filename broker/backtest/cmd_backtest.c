@@ -51,8 +51,9 @@ const struct command_option backtest_options[] = {
       false },
     { "learn", 0, "WEEKS", "weeks before the first judged week (default 2)", false },
     { "origins", 0, "N", "judge the last N weeks only (default: all)", false },
-    { "plan-windows", 0, "N",
-      "plan with at most N windows, proposed from the past; judge with the configured windows",
+    { "plan-windows", 0, "WINDOWS",
+      "windows that policies plan by: auto, judged, or N proposed ones (default: auto with "
+      "--service, else judged)",
       false },
     { "nodes", 0, "N", "nodes of the fleet (default: a fifth over the highest peak)", false },
     { "follow", 0, "DURATION",
@@ -120,12 +121,25 @@ static int check_files(const struct command_call *call, struct error *err)
 }
 
 /* On a terminal, the progress is shown while it runs. */
-static struct backtest *play(struct backtest_inputs *inputs, struct error *err)
+static struct meter *show_progress(struct backtest_inputs *inputs)
 {
-    owned(meter) struct meter *meter = meter_new(client_wants_json(inputs->call) ? -1
-                                                                                 : STDERR_FILENO);
+    struct meter *meter = meter_new(client_wants_json(inputs->call) ? -1 : STDERR_FILENO);
 
     inputs->setup.report = (struct progress_report){ meter_show, meter };
+    return meter;
+}
+
+static int plan(struct backtest_inputs *inputs, struct error *err)
+{
+    owned(meter) struct meter *meter = show_progress(inputs);
+
+    return backtest_inputs_plan(inputs, err);
+}
+
+static struct backtest *play(struct backtest_inputs *inputs, struct error *err)
+{
+    owned(meter) struct meter *meter = show_progress(inputs);
+
     return backtest_run(&inputs->setup, err);
 }
 
@@ -134,7 +148,8 @@ static int run(struct backtest_inputs *inputs)
     struct command_call *call = inputs->call;
     struct error err = { 0 };
 
-    if (check_files(call, &err) < 0 || backtest_inputs_read(inputs, &err) < 0)
+    if (check_files(call, &err) < 0 || backtest_inputs_read(inputs, &err) < 0 ||
+        plan(inputs, &err) < 0)
         return call_fail(call, EXIT_ERROR, &err);
 
     owned(backtest) struct backtest *backtest = play(inputs, &err);

@@ -12,7 +12,7 @@
 #include "windows/queueing/target_limits.h"
 #include "windows/servers/erlang.h"
 
-enum { YAML_LIMIT = 1 << 14 };
+enum { YAML_LIMIT = 1 << 14, WEEKDAYS = 5 };
 
 static void add_need(const struct backtest_queue *queue, const struct window_set *set,
                      struct wall_time until, double need[SUGGEST_WEEK])
@@ -54,6 +54,46 @@ static void add_window(const struct suggest_window *window, struct text *yaml)
              window->from_minute % 60, window->to_minute / 60, window->to_minute % 60);
 }
 
+/* What all queues need in each slot of the week. */
+static int find_need(const struct backtest_past *past, double need[SUGGEST_WEEK], struct error *err)
+{
+    for (size_t i = 0; i < SUGGEST_WEEK; i++)
+        need[i] = -1;
+    for (size_t i = 0; i < past->queue_count; i++)
+        add_need(&past->queues[i], past->judged, past->until, need);
+    return suggest_check(need, err);
+}
+
+static double mean_of(const double need[SUGGEST_WEEK], size_t first, size_t count, size_t step)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += need[first + i * step];
+    return sum / (double)count;
+}
+
+double backtest_regularity(const struct backtest_past *past)
+{
+    double need[SUGGEST_WEEK];
+    struct error err = { 0 };
+    double all = 0;
+    double rest = 0;
+
+    if (find_need(past, need, &err) < 0)
+        return 0;
+
+    double mean = mean_of(need, 0, WEEKDAYS * SUGGEST_DAY, 1);
+
+    for (size_t i = 0; i < WEEKDAYS * SUGGEST_DAY; i++) {
+        double usual = mean_of(need, i % SUGGEST_DAY, WEEKDAYS, SUGGEST_DAY);
+
+        all += (need[i] - mean) * (need[i] - mean);
+        rest += (need[i] - usual) * (need[i] - usual);
+    }
+    return all > 0 ? 1 - rest / all : 0;
+}
+
 struct window_set *backtest_windows(const struct backtest_past *past, size_t count,
                                     struct error *err)
 {
@@ -63,11 +103,7 @@ struct window_set *backtest_windows(const struct backtest_past *past, size_t cou
 
     if (!zone)
         return NULL;
-    for (size_t i = 0; i < SUGGEST_WEEK; i++)
-        need[i] = -1;
-    for (size_t i = 0; i < past->queue_count; i++)
-        add_need(&past->queues[i], past->judged, past->until, need);
-    if (suggest_check(need, err) < 0) {
+    if (find_need(past, need, err) < 0) {
         time_zone_free(zone);
         return NULL;
     }

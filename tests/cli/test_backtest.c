@@ -19,15 +19,15 @@ enum { STEPS = 2 * 7 * 24, DEPTH_MAX = 32 };
 
 static const int64_t monday_ms = 1794787200000; /* 2026-11-16 00:00 UTC */
 
-/* Two weeks of hours: days twice as busy as nights, the second a little busier. */
-static void write_demand(const char *folder)
+/* Weeks of hours: twice as busy for twelve hours from `from` on, each week a little busier. */
+static void write_weeks(const char *folder, int weeks, int from)
 {
     owned(text) struct text *csv = text_new(1 << 20);
 
     text_add(csv, "t,queue,count\n");
-    for (int i = 0; i < STEPS; i++) {
+    for (int i = 0; i < weeks * 7 * 24; i++) {
         char time[WALL_TEXT_SIZE];
-        int count = (i % 24 >= 8 && i % 24 < 20 ? 300 : 150) + 20 * (i / 168) + i * 7 % 31;
+        int count = ((i + 24 - from) % 24 < 12 ? 300 : 150) + 20 * (i / 168) + i * 7 % 31;
 
         wall_format((struct wall_time){ monday_ms + i * (int64_t)HOUR_MS }, time);
         text_add(csv, "%s,chat,%d\n", time, count);
@@ -35,8 +35,14 @@ static void write_demand(const char *folder)
     mem_free(test_folder_write(folder, "weeks.csv", csv->chars));
 }
 
+static void write_demand(const char *folder)
+{
+    write_weeks(folder, 2, 8);
+}
+
 #define COMMAND                                                                                    \
-    "backtest --demand @/weeks.csv --service 160s --wait-target 60s --gpus 2 --learn 1 --seeds 1 "
+    "backtest --demand @/weeks.csv --service 160s --wait-target 60s --gpus 2 --learn 1 --seeds 1 " \
+    "--plan-windows judged "
 
 static struct text *read_below(const char *folder, const char *name)
 {
@@ -391,6 +397,32 @@ static void what_is_left_out_of_the_forecast_changes_our_plans(void **state)
     assert_non_null(strstr(said.out->chars, ") (--without).\n"));
 }
 
+/* With an option for the service, windows are chosen; of a configuration only if asked for. */
+static void windows_are_chosen_on_the_weeks_before(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_weeks(folder, 4, 2);
+    owned(said) struct said said = expect_code(
+        folder, EXIT_DONE,
+        "backtest --demand @/weeks.csv --service 160s --wait-target 60s --seeds 1 "
+        "--policy sluice-daily --nodes 30");
+    owned(said) struct said json = expect_code(
+        folder, EXIT_DONE,
+        "backtest --demand @/weeks.csv --service 160s --wait-target 60s --seeds 1 "
+        "--policy sluice-daily --nodes 30 -o json");
+    owned(json) json_t *root = json_parse(json.out->chars, json.out->length, "json", NULL);
+    const json_t *choice = json_at(root, "plan_windows/choice");
+
+    golden_check("golden/cli/backtest_choice.txt", said.out->chars);
+    assert_true(json_is_true(json_at(root, "plan_windows/proposed")));
+    assert_int_equal(json_int_or(choice, "weeks", 0), 1);
+    assert_int_equal(json_array_size(json_at(choice, "trials")), 4);
+    assert_true(
+        json_is_real(json_at(json_array_get(json_at(choice, "trials"), 0), "gpu_hours_per_week")));
+}
+
 static void the_table_of_a_few_says_what_is_missing(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -496,6 +528,8 @@ static void a_configuration_stands_for_the_flags(void **state)
     assert_non_null(strstr(said.out->chars, "14 window occurrences of 1 queue"));
     assert_non_null(strstr(said.out->chars, "mean load of 3 servers"));
     assert_non_null(strstr(said.out->chars, "25m in transit to production, 15m back")); /* lead */
+    assert_non_null(strstr(said.out->chars, "\nWindows: policies plan by the windows that are "
+                                            "judged. Other windows often take fewer"));
 }
 
 static const struct mistake refused[] = {
@@ -509,6 +543,10 @@ static const struct mistake refused[] = {
       "unknown name \"\"" },
     { "backtest --demand @/weeks.csv --service 40s --without cap,hat", EXIT_USAGE,
       "--without: unknown name \"hat\"; known are weekdays, short-history, cap, " },
+    { "backtest --demand @/weeks.csv --service 40s --plan-windows fine", EXIT_USAGE,
+      "--plan-windows: expected auto, judged or a number from 2 to 24, found \"fine\"" },
+    { "backtest --demand @/weeks.csv --service 40s --plan-windows 25", EXIT_USAGE,
+      "--plan-windows" },
     { "backtest --demand @/weeks.csv --service 40s --policy bound", EXIT_USAGE,
       "name a policy, too" },
     { "backtest --demand @/short.csv --service 40s", EXIT_ERROR, "less than two whole weeks" },
@@ -540,6 +578,7 @@ int main(void)
         cmocka_unit_test(a_page_of_many_queues_is_bounded_and_well_formed),
         cmocka_unit_test(what_is_left_out_of_the_forecast_changes_our_plans),
         cmocka_unit_test(the_table_of_a_few_says_what_is_missing),
+        cmocka_unit_test(windows_are_chosen_on_the_weeks_before),
         cmocka_unit_test(a_terminal_shows_how_far_it_is_and_is_left_clean),
         cmocka_unit_test(a_configuration_stands_for_the_flags),
         cmocka_unit_test(too_little_is_refused_with_advice),

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Windows that are proposed for a plan (--plan-windows): they have the calendar of those that are
- * judged.
+ * judged; and how many there are is chosen on the past alone.
  */
+#include "broker/backtest/windows_choice.h"
 #include "broker/sizing/backtest_windows.h"
 #include "tests/windows/backtest_world.h"
 #include "windows/calendar/calendar.h"
@@ -47,10 +48,142 @@ static void proposed_windows_keep_the_calendar(void **state)
     world_clear(&world);
 }
 
+enum { CHOICE_WEEKS = 5, FIRST_WEEK = 3 };
+
+static const struct wall_time first = { monday_ms + FIRST_WEEK * WEEK_MS };
+
+/* Five weeks of which three are before the first week judged; `step_of` sets the arrivals. */
+static struct windows_choice choice_of(int32_t (*step_of)(int step), size_t first_week)
+{
+    struct windows_choice choice;
+    struct world world;
+
+    world_init_from(&world, monday_ms, CHOICE_WEEKS * WEEK_STEPS);
+    world.setup.first_week = first_week;
+    for (int step = 0; step_of && step < CHOICE_WEEKS * WEEK_STEPS; step++)
+        world.series.counts[DEMAND_LOW][step] = step_of(step);
+    windows_choose(&world.setup, first, &choice);
+    world_clear(&world);
+    return choice;
+}
+
+/* A half-hour in ten has six times as many, at any time of the day. */
+static int32_t bursts(int step)
+{
+    struct random random;
+
+    random_seed(&random, random_mix(7, "burst", (uint64_t)step, 0));
+    return random_between(&random, 0, 1) < 0.1 ? 180 : 30;
+}
+
+/* A wave before `first`, and another world after it. */
+static int32_t another_world(int step)
+{
+    double level = (step / 48 % 7 < 5 ? 100 : 50) * (1 - 0.7 * cos(step % 48 / 48.0 * 2 * M_PI));
+
+    return step < FIRST_WEEK * WEEK_STEPS ? (int32_t)level : 3000 + step;
+}
+
+static int32_t the_same_past(int step)
+{
+    return step < FIRST_WEEK * WEEK_STEPS ? another_world(step) : 0;
+}
+
+/* Nothing arrives at weekends, and the first one is not known: that week alone, from which the
+   windows of a trial are proposed, tells of no weekend. */
+static int32_t idle_weekends(int step)
+{
+    if (step / 48 % 7 < 5)
+        return 100 + step % 48;
+    return step < WEEK_STEPS ? -1 : 0;
+}
+
+static void smooth_demand_gets_more_windows(void **state)
+{
+    struct windows_choice choice = choice_of(NULL, FIRST_WEEK);
+
+    (void)state;
+    assert_int_equal(choice.weeks, 2);
+    assert_int_equal(choice.trials[0].windows, 0);
+    assert_in_range(choice.trials[choice.chosen].windows, 6, 12);
+    assert_true(choice.trials[choice.chosen].hours < 0.95 * choice.trials[0].hours);
+}
+
+static void bursts_at_any_time_keep_the_judged_windows(void **state)
+{
+    struct windows_choice choice = choice_of(bursts, FIRST_WEEK);
+
+    (void)state;
+    assert_int_equal(choice.weeks, 2);
+    assert_int_equal(choice.chosen, 0);
+}
+
+static void nothing_later_changes_the_choice(void **state)
+{
+    struct windows_choice one = choice_of(another_world, FIRST_WEEK);
+    struct windows_choice other = choice_of(the_same_past, FIRST_WEEK);
+
+    (void)state;
+    assert_int_equal(one.weeks, 2);
+    assert_int_equal(one.chosen, other.chosen);
+    for (size_t i = 0; i < WINDOWS_TRIALS; i++)
+        assert_true(fabs(one.trials[i].hours - other.trials[i].hours) <= 0);
+}
+
+static void without_a_proposal_the_judged_windows_stay(void **state)
+{
+    struct windows_choice partly = choice_of(idle_weekends, FIRST_WEEK);
+
+    (void)state;
+    assert_int_equal(partly.weeks, 2);
+    assert_int_equal(partly.chosen, 0);
+    assert_true(isinf(partly.trials[1].hours));
+}
+
+/* A choice after the first week alone. */
+static struct windows_choice after_a_week(int32_t (*step_of)(int step))
+{
+    struct windows_choice choice;
+    struct world world;
+
+    world_init_from(&world, monday_ms, 2 * WEEK_STEPS);
+    world.setup.first_week = 1;
+    for (int step = 0; step_of && step < 2 * WEEK_STEPS; step++)
+        world.series.counts[DEMAND_LOW][step] = step_of(step);
+    windows_choose(&world.setup, (struct wall_time){ monday_ms + WEEK_MS }, &choice);
+    world_clear(&world);
+    return choice;
+}
+
+static int32_t nothing(int step)
+{
+    return 0 * step;
+}
+
+static void after_a_single_week_its_weekdays_decide(void **state)
+{
+    struct windows_choice smooth = after_a_week(NULL);
+    struct windows_choice bursty = after_a_week(bursts);
+    struct windows_choice idle = after_a_week(nothing);
+
+    (void)state;
+    assert_int_equal(smooth.weeks, 0);
+    assert_int_equal(smooth.trials[smooth.chosen].windows, 12);
+    assert_true(smooth.regularity > 0.9);
+    assert_int_equal(bursty.chosen, 0);
+    assert_true(bursty.regularity < 0.5);
+    assert_int_equal(idle.chosen, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(proposed_windows_keep_the_calendar),
+        cmocka_unit_test(smooth_demand_gets_more_windows),
+        cmocka_unit_test(bursts_at_any_time_keep_the_judged_windows),
+        cmocka_unit_test(nothing_later_changes_the_choice),
+        cmocka_unit_test(after_a_single_week_its_weekdays_decide),
+        cmocka_unit_test(without_a_proposal_the_judged_windows_stay),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

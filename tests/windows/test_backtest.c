@@ -6,6 +6,7 @@
  */
 #include "base/text.h"
 #include "tests/windows/backtest_world.h"
+#include "windows/backtest/equal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -177,12 +178,12 @@ static void at_equal_attainment_levels_are_mixed(void **state)
             row.points[i].measure.attainment = frontiers[at].met[i];
             row.points[i].measure.recovered = frontiers[at].recovered[i];
         }
-        if (backtest_at_equal(&backtest, &row, 0.95, &found) == isnan(frontiers[at].at_equal) ||
+        if (equal_recovered(&backtest, &row, 0.95, &found) == isnan(frontiers[at].at_equal) ||
             fabs(found - frontiers[at].at_equal) > 1e-9)
             fail_msg("%s: %g, not %g", frontiers[at].name, found, frontiers[at].at_equal);
     }
     backtest.has_recovered = false;
-    assert_false(backtest_at_equal(&backtest, &(struct backtest_row){ 0 }, 0.95, &(double){ 0 }));
+    assert_false(equal_recovered(&backtest, &(struct backtest_row){ 0 }, 0.95, &(double){ 0 }));
 }
 
 static void more_safety_breaks_no_promise(void **state)

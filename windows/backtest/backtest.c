@@ -463,36 +463,3 @@ const struct backtest_row *backtest_row(const struct backtest *backtest, size_t 
             return &backtest->rows[row];
     return NULL;
 }
-
-/* Where the line from one level to the next passes the attainment. */
-static double recovered_between(const struct measure *meets, const struct measure *misses,
-                                double attainment)
-{
-    double share = (meets->attainment - attainment) / (meets->attainment - misses->attainment);
-
-    return meets->recovered + share * (misses->recovered - meets->recovered);
-}
-
-bool backtest_at_equal(const struct backtest *backtest, const struct backtest_row *row,
-                       double attainment, double *ret_recovered)
-{
-    double most = -INFINITY;
-
-    if (!backtest->has_recovered)
-        return false;
-    for (size_t i = 0; i < row->policy->level_count; i++) {
-        const struct measure *measure = &row->points[i].measure;
-        const struct measure *before = i > 0 ? &row->points[i - 1].measure : measure;
-
-        if (measure->attainment >= attainment)
-            most = fmax(most, measure->recovered);
-        if (measure->attainment >= attainment && before->attainment < attainment)
-            most = fmax(most, recovered_between(measure, before, attainment));
-        if (measure->attainment < attainment && before->attainment >= attainment)
-            most = fmax(most, recovered_between(before, measure, attainment));
-    }
-    if (isinf(most))
-        return false;
-    *ret_recovered = most;
-    return true;
-}

@@ -115,14 +115,6 @@ void backtest_free(struct backtest *backtest);
 /* The row of a policy by its index in the table; NULL: it was not played. */
 const struct backtest_row *backtest_row(const struct backtest *backtest, size_t policy);
 
-/* What a row recovers where it meets just the attainment: the most of its levels that reach it, and
-   of the lines from these to a neighbour that does not.  A line stands for plans that use one level
-   in some weeks and its neighbour in the others.  Without it the figure would depend on how fine a
-   policy's levels are, and on single misses.  False: no level reaches it, or `recovered` is not
-   known. */
-bool backtest_at_equal(const struct backtest *backtest, const struct backtest_row *row,
-                       double attainment, double *ret_recovered);
-
 static inline void owned_backtest(struct backtest **backtest)
 {
     backtest_free(*backtest);

@@ -1,0 +1,36 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The windows that policies plan by, chosen on the demand's own past.  Finer windows follow smooth
+ * demand more closely.  On bursty demand they cost more, as each of them has to be right for the
+ * judged window to meet its target.  So the nightly plan is played on the last weeks before the
+ * judged ones: with the judged windows, and with proposals of several sizes.  What took the fewest
+ * GPU-hours at equal attainment is used.  After a single week nothing can be played: the most
+ * windows are used if its weekdays are alike, else the judged ones.
+ */
+#pragma once
+
+#include "windows/backtest/backtest.h"
+
+enum { WINDOWS_TRIALS = 4 };
+
+struct windows_trial {
+    size_t windows; /* at most so many were proposed; 0: the judged ones */
+    double hours;   /* GPU-hours a week; HUGE_VAL: it meets less than the others, or there is no
+                       proposal */
+};
+
+struct windows_choice {
+    struct windows_trial trials[WINDOWS_TRIALS]; /* the first: the judged windows */
+    size_t chosen;                               /* of them */
+    size_t weeks;      /* that were played; 0: there was one week only, or none of them could be
+                          judged */
+    double regularity; /* of a single week (backtest_regularity()) */
+    double attainment; /* at which hours are compared: what was asked for, or what the judged
+                          windows reached at most */
+};
+
+/* Plays the weeks before `setup->first_week`, which begins at `first`; `setup->planned` may be
+   unset.  Nothing from `first` on is read. */
+void windows_choose(const struct backtest_setup *setup, struct wall_time first,
+                    struct windows_choice *ret_choice);

@@ -146,9 +146,13 @@ static void what_was_seen_stands_in_for_scores(void **state)
     conformal_init(&conformal, 0.1);
     usual = conformal_upper(&conformal, &basis);
     conformal_expect(&conformal, 7, 0.05 * 0.05);
-    /* squares 3 * 0.25^2 + 7 * 0.05^2 over 10; t(10) and sqrt(1 + 1/4.5) */
-    assert_true(fabs(conformal_upper(&conformal, &basis) - 1.3722 * 0.143178 * 1.105542) < 2e-3);
+    /* squares 3 * 0.125^2 + 7 * 0.05^2 over 10; t(10) and sqrt(1 + 1/4.5) */
+    assert_true(fabs(conformal_upper(&conformal, &basis) - 1.3722 * 0.080234 * 1.105542) < 2e-3);
     assert_int_equal(basis, CONFORMAL_PRIOR);
+    conformal_expect(&conformal, 7, 0.01 * 0.01); /* 0.1 at least */
+    assert_true(fabs(conformal_upper(&conformal, &basis) - 1.3722 * 0.055408 * 1.105542) < 2e-3);
+    conformal_expect(&conformal, 2, 0); /* two days may be alike by chance: 0.25, over five */
+    assert_true(conformal_upper(&conformal, &basis) > 1.4759 * 0.193649);
     conformal_expect(&conformal, 7, 1);
     assert_true(conformal_upper(&conformal, &basis) > usual);
     conformal_clear(&conformal);

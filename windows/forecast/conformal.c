@@ -8,7 +8,11 @@
 
 #include <math.h>
 
-enum { TOP_SCORES = 4, TOP_DAYS = 14 };
+enum {
+    TOP_SCORES = 4,
+    TOP_DAYS = 14,
+    SPREAD_DAYS = 3, /* known ones, whose distances tell something */
+};
 
 static const double step = 0.01;     /* of alpha, for a miss */
 static const double alpha_min = 0.5; /* of the target */
@@ -16,7 +20,9 @@ static const double alpha_max = 2.5;
 
 static const double prior_count = 1; /* scores, of mean 0 */
 static const double prior_freedom = 3;
-static const double prior_deviation = 0.25;
+static const double prior_deviation = 0.25; /* at most, */
+static const double prior_least = 0.1;
+static const double prior_spreads = 2.5; /* and so many times the deviation between known days */
 static const double expected_mean = 0.5; /* the weight of a day that is not scored, in scores */
 
 void conformal_init(struct conformal *conformal, double target)
@@ -134,6 +140,15 @@ static double worth(const struct conformal *conformal, double alike)
     return conformal->days > 0 ? count / (1 + (count / days - 1) * alike) : 0;
 }
 
+/* The deviation that is taken for granted: less of a queue whose known days are much alike. */
+static double granted(const struct conformal *conformal)
+{
+    if (conformal->expected < SPREAD_DAYS)
+        return prior_deviation;
+    return fmin(prior_deviation,
+                fmax(prior_least, prior_spreads * sqrt(conformal->expected_squares)));
+}
+
 struct conformal_sight conformal_look(const struct conformal *conformal)
 {
     double alike = likeness(conformal);
@@ -142,7 +157,8 @@ struct conformal_sight conformal_look(const struct conformal *conformal)
     double still = prior_count + expected_mean * conformal->expected; /* scores that count as 0 */
     double freedom = prior_freedom + conformal->expected;
     double mean = count * mean_of(conformal) / (still + count);
-    double squares = prior_freedom * prior_deviation * prior_deviation +
+    double prior = granted(conformal);
+    double squares = prior_freedom * prior * prior +
                      conformal->expected * conformal->expected_squares + still * mean * mean +
                      part * squares_about(conformal, mean);
 

@@ -250,6 +250,10 @@ static const struct {
       "d.csv: 1 columns (the first is \"_span\") are no queues and are left out" },
     { ",t,chat,_x\n0,2026-11-02T00:00:00Z,5,60\n1,2026-11-02T00:01:00Z,6,60\n",
       "d.csv: 2 columns (the first is \"\") are no queues and are left out" },
+    { "t,queue,class,count,duration\n2026-11-02T00:00:00Z,chat,High,5,28.7s\n"
+      "2026-11-02T00:01:00Z,chat,High,6,28.7s\n",
+      "d.csv: columns that are not read: 2 (the first is \"class\"); sluice reads times, "
+      "queues, " },
 };
 
 static void what_was_made_of_the_columns_is_noted(void **state)

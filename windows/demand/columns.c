@@ -117,6 +117,14 @@ bool columns_is_queue(const struct columns *columns, size_t column)
            (int)column != columns->unit && !columns->is_left_out[column];
 }
 
+bool columns_is_read(const struct columns *columns, size_t column)
+{
+    int at = (int)column;
+
+    return at == columns->date || at == columns->clock || at == columns->unit ||
+           columns_is_taken(columns, at) || columns_is_queue(columns, column);
+}
+
 char *columns_queue_name(const struct columns *columns, size_t column)
 {
     struct column_unit unit = column_unit_find(columns->names[column]);

@@ -49,6 +49,9 @@ static inline bool columns_is_taken(const struct columns *columns, int column)
            column == columns->tokens.in || column == columns->tokens.out;
 }
 
+/* Whether the column tells something of the rows, or is a queue's own. */
+bool columns_is_read(const struct columns *columns, size_t column);
+
 /* The first column whose name has this role; -1: none. */
 int columns_of_role(const struct columns *columns, enum column_role role);
 

@@ -71,7 +71,8 @@ struct demand_facts {
     bool has_unit_rates; /* counts are rates by a unit in the header or in a column */
     size_t void_cells;   /* cells that should hold a count, and hold none: no rows */
     size_t empty_queues; /* left out, because none of their cells holds a count */
-    size_t left_out;     /* columns of a wide file that number its rows, or begin with _ */
+    size_t left_out;     /* columns that are not read; of a wide file: they number its rows, or
+                            begin with _ */
     size_t gaps;         /* rows of the gaps file */
     size_t file_gaps;    /* of them: they name the file, and are gaps of all its queues */
     size_t idle_gaps;    /* of them: they touch no step of this file's queues */

@@ -288,7 +288,7 @@ static int check_begin(struct whole *whole, const struct csv *row, struct error 
     return 0;
 }
 
-/* The columns, and which of them count for nothing though others like them are queues. */
+/* The columns, and which of them say nothing that is read. */
 static int find_columns(struct whole *whole, const struct csv *row, const struct csv *second,
                         struct error *err)
 {
@@ -298,8 +298,8 @@ static int find_columns(struct whole *whole, const struct csv *row, const struct
     if (columns_find(columns, &whole->head, row, second, err) < 0)
         return -1;
     rows->is_wide = columns->count < 0 && !columns->is_log;
-    for (size_t i = 0; rows->is_wide && i < columns->name_count; i++) {
-        if (!columns->is_left_out[i])
+    for (size_t i = 0; i < columns->name_count; i++) {
+        if (columns_is_read(columns, i))
             continue;
         if (!rows->left_out)
             rows->left_out = mem_copy_chars(columns->names[i]);

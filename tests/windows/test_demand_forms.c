@@ -414,6 +414,8 @@ static const struct form tables[] = {
       "Timestamp,Sample Count,Average,Sum,note\n2026-11-17T12:00:00Z,2,2.5,5,a\n"
       "2026-11-17T12:01:00Z,2,3,6,b\n",
       NOON },
+    { "a sum and the length of its step", NULL,
+      "Timestamp,Sum,Period\n2026-11-17T12:00:00Z,5,60\n2026-11-17T12:01:00Z,6,60\n", NOON },
     { "an hour beside queues", NULL, "timestamp,hour,chat\n2026-11-17T12:00:00Z,12,5\n",
       ":1: \"hour\" is named like a time or a statistic" },
     { "fields of a tool", NULL,

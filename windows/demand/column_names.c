@@ -65,9 +65,10 @@ static const struct {
     { "priorityclass", COLUMN_PRIORITY },
 };
 
-/* Beside a sum, of which they say nothing. */
-static const char *const statistic_names[] = { "samplecount", "average", "avg", "mean",  "minimum",
-                                               "min",         "maximum", "max", "stddev" };
+/* Beside a sum: they say nothing of it, or how long its step is, which the times say too. */
+static const char *const statistic_names[] = { "samplecount", "average", "avg",     "mean",
+                                               "minimum",     "min",     "maximum", "max",
+                                               "stddev",      "period",  "interval" };
 
 /* Beside tokens these names may describe one request: its total tokens, its messages, its name. */
 static const char *const vague_names[] = { "value",   "values",   "sum",  "total",

@@ -25,7 +25,7 @@ static const char player[] = "sluice-daily";
 static const double regular = 0.8; /* weekdays that are alike: measured, smooth demand has 0.82 and
                                       more, bursty demand 0.75 and less */
 
-static const double worth = 0.98; /* more windows have to take fewer hours than this share */
+static const double worth = 0.98; /* other windows have to take fewer hours than this share */
 
 struct trials {
     struct backtest_setup setup; /* ends where the judged weeks begin */
@@ -82,7 +82,7 @@ static void try_size(const struct trials *trials, size_t at, struct windows_choi
     }
     if (equal_hours(&backtest->rows[0], choice->attainment, &hours))
         trial->hours = hours / (double)choice->weeks;
-    if (trial->hours < worth * choice->trials[choice->chosen].hours)
+    if (trial->hours < choice->trials[choice->chosen].hours)
         choice->chosen = at;
 }
 
@@ -111,6 +111,8 @@ static void play_all(const struct trials *trials, struct windows_choice *choice)
         progress_item(&progress, 1);
     }
     progress_clear(&progress);
+    if (choice->trials[choice->chosen].hours >= worth * choice->trials[0].hours)
+        choice->chosen = 0;
 }
 
 void windows_choose(const struct backtest_setup *setup, struct wall_time first,

@@ -192,17 +192,46 @@ static void add_trials(const struct windows_choice *choice, struct text *out)
     for (size_t at = 1; at < WINDOWS_TRIALS; at++) {
         const struct windows_trial *trial = &choice->trials[at];
 
-        if (isinf(trial->hours))
-            text_add(out, "%snot met with %zu", at > 1 ? ", " : "", trial->windows);
+        text_add(out, "%s%zu windows ", at > 1 ? ", " : "", trial->windows);
+        if (!trial->is_played)
+            text_add(out, "could not be proposed");
+        else if (isinf(trial->hours))
+            text_add(out, "did not meet it");
         else
-            text_add(out, "%s%.0f %% with %zu", at > 1 ? ", " : "",
-                     100 * trial->hours / choice->trials[0].hours, trial->windows);
+            text_add(out, "took %.0f %%", 100 * trial->hours / choice->trials[0].hours);
     }
+}
+
+/* Why the windows were chosen. */
+static void add_reason(const struct backtest_inputs *inputs, struct text *out)
+{
+    const struct windows_choice *choice = &inputs->choice;
+    double met = inputs->attainment;
+
+    if (choice->weeks == 0 && inputs->setup.first_week == 1)
+        text_add(out,
+                 "After a single whole week others are proposed if its weekdays are alike: if the "
+                 "time of day explains 80 %% of what they need. Here it explains %.0f %%",
+                 100 * choice->regularity);
+    else if (choice->weeks == 0)
+        text_add(out, "No week before the first week judged could be played to choose others");
+    else if (isinf(choice->trials[0].hours))
+        text_add(out,
+                 "No others were tried: on the %zu weeks before the first week judged, "
+                 "sluice-daily did not meet %g %%",
+                 choice->weeks, met);
+    else {
+        text_add(out,
+                 "They were chosen on the weeks before the first week judged (%zu). There "
+                 "sluice-daily met %g %% with the judged windows. Of its GPU-hours, ",
+                 choice->weeks, met);
+        add_trials(choice, out);
+    }
+    text_add(out, " (--plan-windows).");
 }
 
 static void say_choice(const struct backtest_inputs *inputs, const struct teller *teller)
 {
-    const struct windows_choice *choice = &inputs->choice;
     owned(text) struct text *line = text_new(LINE_LIMIT);
 
     text_add(line, "Windows: policies plan by ");
@@ -213,21 +242,7 @@ static void say_choice(const struct backtest_inputs *inputs, const struct teller
                  inputs->planned->weekly_count, inputs->plan_windows);
     else
         text_add(line, "the windows that are judged. ");
-    if (choice->weeks == 0 && inputs->setup.first_week > 1) {
-        text_add(line, "No week before it could be judged (--plan-windows).");
-    } else if (choice->weeks == 0) {
-        text_add(line,
-                 "A single week is known before it: its time of day explains %.0f %% of what "
-                 "weekdays need (--plan-windows).",
-                 100 * choice->regularity);
-    } else {
-        text_add(line,
-                 "They were chosen on the %zu week%s before. To meet %.3g %% there, sluice-daily "
-                 "took of the judged windows' GPU-hours: ",
-                 choice->weeks, choice->weeks == 1 ? "" : "s", 100 * choice->attainment);
-        add_trials(choice, line);
-        text_add(line, " windows (--plan-windows).");
-    }
+    add_reason(inputs, line);
     say(teller, mem_copy_chars(line->chars));
 }
 

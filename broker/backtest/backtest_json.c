@@ -144,8 +144,7 @@ static json_t *windows_json(const struct backtest_inputs *inputs)
                       "gpu_hours_per_week",
                       number_or_null(isfinite(choice->trials[i].hours), choice->trials[i].hours)));
     if (choice->weeks > 0)
-        chosen = json_make("{s:I, s:f, s:o}", "weeks", (json_int_t)choice->weeks, "attainment",
-                           choice->attainment, "trials", trials);
+        chosen = json_make("{s:I, s:o}", "weeks", (json_int_t)choice->weeks, "trials", trials);
     else
         json_decref(trials);
     return json_make("{s:I, s:b, s:o}", "windows", (json_int_t)inputs->setup.planned->weekly_count,

@@ -9,11 +9,13 @@
 #include "base/text.h"
 #include "broker/sizing/backtest_windows.h"
 #include "windows/backtest/equal.h"
+#include "windows/calendar/segment.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
+    WEEK_DAYS = 7,
     WEEKS_PLAYED = 4,      /* at most; the newest */
     ENOUGH_NODES = 1 << 16 /* which cut no plan */
 };
@@ -58,13 +60,13 @@ static struct backtest *play(const struct trials *trials, size_t windows)
     return setup.planned ? backtest_run(&setup, &err) : NULL;
 }
 
-static double reached(const struct backtest_row *row)
+/* Without the time that does not count, as some queue is unknown. */
+static double weeks_counted(const struct backtest *backtest)
 {
-    double most = 0;
+    const struct coverage *coverage = &backtest->coverage;
 
-    for (size_t i = 0; i < row->policy->level_count; i++)
-        most = fmax(most, row->points[i].measure.attainment);
-    return most;
+    return (double)(backtest->judged.weeks - backtest->first_week) *
+           (double)(coverage->judged - coverage->left_out) / (double)coverage->judged;
 }
 
 static void try_size(const struct trials *trials, size_t at, struct windows_choice *choice)
@@ -73,15 +75,13 @@ static void try_size(const struct trials *trials, size_t at, struct windows_choi
     owned(backtest) struct backtest *backtest = play(trials, sizes[at]);
     double hours;
 
-    *trial = (struct windows_trial){ sizes[at], HUGE_VAL };
     if (!backtest || backtest->rows[0].tuned.spans == 0)
         return;
-    if (at == 0) {
+    trial->is_played = true;
+    if (at == 0)
         choice->weeks = backtest->judged.weeks - backtest->first_week;
-        choice->attainment = fmin(trials->setup.attainment, reached(&backtest->rows[0]));
-    }
-    if (equal_hours(&backtest->rows[0], choice->attainment, &hours))
-        trial->hours = hours / (double)choice->weeks;
+    if (equal_hours(&backtest->rows[0], trials->setup.attainment, &hours))
+        trial->hours = hours / weeks_counted(backtest);
     if (trial->hours < choice->trials[choice->chosen].hours)
         choice->chosen = at;
 }
@@ -92,8 +92,6 @@ static void take_regular(const struct backtest_setup *setup, struct wall_time fi
 {
     const struct backtest_past past = { setup->queues, setup->queue_count, setup->judged, first };
 
-    for (size_t at = 0; at < WINDOWS_TRIALS; at++)
-        choice->trials[at] = (struct windows_trial){ sizes[at], HUGE_VAL };
     choice->regularity = backtest_regularity(&past);
     if (choice->regularity >= regular)
         choice->chosen = WINDOWS_TRIALS - 1;
@@ -106,7 +104,7 @@ static void play_all(const struct trials *trials, struct windows_choice *choice)
     progress_init(&progress, &trials->report, WINDOWS_TRIALS);
     progress_begin(&progress, "choosing windows", WINDOWS_TRIALS);
     for (size_t at = 0; at < WINDOWS_TRIALS; at++) {
-        if (at == 0 || choice->weeks > 0)
+        if (at == 0 || isfinite(choice->trials[0].hours))
             try_size(trials, at, choice);
         progress_item(&progress, 1);
     }
@@ -124,6 +122,8 @@ void windows_choose(const struct backtest_setup *setup, struct wall_time first,
 
     require(weeks > 0 && setup->queue_count > 0);
     *ret_choice = (struct windows_choice){ 0 };
+    for (size_t at = 0; at < WINDOWS_TRIALS; at++)
+        ret_choice->trials[at] = (struct windows_trial){ sizes[at], false, HUGE_VAL };
     if (played == 0) {
         take_regular(setup, first, ret_choice);
         return;
@@ -134,6 +134,6 @@ void windows_choose(const struct backtest_setup *setup, struct wall_time first,
     trials.setup.fleet.nodes = ENOUGH_NODES;
     trials.setup.played = bit_of_player();
     trials.setup.report = (struct progress_report){ 0 };
-    trials.first.ms = first.ms - (int64_t)played * WEEK_MS;
+    trials.first = segments_days_before(setup->judged->zone, first, (int)played * WEEK_DAYS);
     play_all(&trials, ret_choice);
 }

@@ -5,7 +5,8 @@
  * demand more closely.  On bursty demand they cost more, as each of them has to be right for the
  * judged window to meet its target.  So the nightly plan is played on the last weeks before the
  * judged ones: with the judged windows, and with proposals of several sizes.  What took the fewest
- * GPU-hours at equal attainment is used.  After a single week nothing can be played: the most
+ * GPU-hours at the wanted attainment is used; the judged windows stay if they do not reach it
+ * themselves, or no others save two per cent.  After a single week nothing can be played: the most
  * windows are used if its weekdays are alike, else the judged ones.
  */
 #pragma once
@@ -16,8 +17,8 @@ enum { WINDOWS_TRIALS = 4 };
 
 struct windows_trial {
     size_t windows; /* at most so many were proposed; 0: the judged ones */
-    double hours;   /* GPU-hours a week; HUGE_VAL: it meets less than the others, or there is no
-                       proposal */
+    bool is_played; /* false: so many could not be proposed, or there was no week to play */
+    double hours;   /* GPU-hours a week; HUGE_VAL: it does not meet the attainment */
 };
 
 struct windows_choice {
@@ -26,8 +27,6 @@ struct windows_choice {
     size_t weeks;      /* that were played; 0: there was one week only, or none of them could be
                           judged */
     double regularity; /* of a single week (backtest_regularity()) */
-    double attainment; /* at which hours are compared: what was asked for, or what the judged
-                          windows reached at most */
 };
 
 /* Plays the weeks before `setup->first_week`, which begins at `first`; `setup->planned` may be

@@ -292,12 +292,12 @@ json_t *demand_input_notes(const struct demand *demand, const struct demand_opti
     if (demand->left_out && !demand->facts.is_wide)
         add_note(
             notes,
-            "columns that are not read: %zu (the first is \"%s\"); sluice reads times, queues, "
+            "columns that are not read: %zu (the first is \"%.80s\"); sluice reads times, queues, "
             "counts, priorities, units and tokens, and windows/README.md says by which names",
             demand->facts.left_out, demand->left_out);
     else if (demand->left_out)
         add_note(notes,
-                 "%zu columns (the first is \"%s\") are no queues and are left out: they number "
+                 "%zu columns (the first is \"%.80s\") are no queues and are left out: they number "
                  "the rows, or their names begin with _",
                  demand->facts.left_out, demand->left_out);
     if (demand->facts.has_unit_rates)

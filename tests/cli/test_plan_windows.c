@@ -136,7 +136,48 @@ static void without_a_proposal_the_judged_windows_stay(void **state)
     (void)state;
     assert_int_equal(partly.weeks, 2);
     assert_int_equal(partly.chosen, 0);
-    assert_true(isinf(partly.trials[1].hours));
+    assert_true(isfinite(partly.trials[0].hours));
+    assert_false(partly.trials[1].is_played);
+}
+
+/* Clocks go back on 1 November, in the week that is played: it begins 169 hours before its end.
+   Before it no weekend is known. */
+static void a_week_that_is_played_has_its_own_hours(void **state)
+{
+    const int64_t start_ms = 1792728000000; /* Friday, 2026-10-23 00:00 in New York */
+    const struct wall_time later = { start_ms + 15 * DAY_MS + HOUR_MS }; /* Saturday, 7 November */
+    struct windows_choice choice;
+    struct world world;
+
+    (void)state;
+    world_init_from(&world, start_ms, 29 * 48 + 2);
+    window_set_free(world.set);
+    world.set = window_set_read(NULL, time_zone_open("America/New_York", NULL), NULL);
+    world.setup.judged = world.setup.planned = world.set;
+    for (int step = 48; step < 3 * 48; step++)
+        world.series.counts[DEMAND_LOW][step] = -1;
+    world.setup.attainment = 0.1;
+    windows_choose(&world.setup, later, &choice);
+    assert_true(isfinite(choice.trials[0].hours));
+    assert_false(choice.trials[1].is_played);
+    world_clear(&world);
+}
+
+static void nothing_is_tried_where_the_judged_windows_fail(void **state)
+{
+    struct windows_choice choice;
+    struct world world;
+
+    (void)state;
+    world_init_from(&world, monday_ms, CHOICE_WEEKS * WEEK_STEPS);
+    world.setup.first_week = FIRST_WEEK;
+    world.setup.attainment = 1.01;
+    windows_choose(&world.setup, first, &choice);
+    assert_int_equal(choice.weeks, 2);
+    assert_int_equal(choice.chosen, 0);
+    assert_true(isinf(choice.trials[0].hours));
+    assert_false(choice.trials[1].is_played);
+    world_clear(&world);
 }
 
 /* A choice after the first week alone. */
@@ -181,6 +222,8 @@ int main(void)
         cmocka_unit_test(smooth_demand_gets_more_windows),
         cmocka_unit_test(bursts_at_any_time_keep_the_judged_windows),
         cmocka_unit_test(nothing_later_changes_the_choice),
+        cmocka_unit_test(a_week_that_is_played_has_its_own_hours),
+        cmocka_unit_test(nothing_is_tried_where_the_judged_windows_fail),
         cmocka_unit_test(after_a_single_week_its_weekdays_decide),
         cmocka_unit_test(without_a_proposal_the_judged_windows_stay),
     };

@@ -13,11 +13,11 @@
  * a little, and in the long run the share of misses is what was asked for.
  *
  * While there are too few for a score to lie beyond the bound, Student's t of the m scores and of
- * what is taken for granted of queues (a deviation of 0.1 to 0.25, by the distances between the known
- * days, with the weight of three scores) stands in: wide at first, and soon as narrow as the scores
- * are.  After two weeks it also stands in where
- * the rank is among the four greatest scores and it is less: one bad day is no measure of the next.
- * How far days lay apart before any of them was scored may be said, too (conformal_expect()).
+ * what is taken for granted of queues (a deviation of 0.1 to 0.25, by the distances between the
+ * known days, with the weight of three scores) stands in: wide at first, and soon as narrow as the
+ * scores are.  After two weeks it also stands in where the rank is among the four greatest scores
+ * and it is less: one bad day is no measure of the next. How far days lay apart before any of them
+ * was scored may be said, too (conformal_expect()).
  */
 #pragma once
 

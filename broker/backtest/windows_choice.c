@@ -7,12 +7,12 @@
 #include "broker/backtest/windows_choice.h"
 
 #include "base/text.h"
+#include "broker/backtest/backtest_print.h"
 #include "broker/sizing/backtest_windows.h"
 #include "windows/backtest/equal.h"
 #include "windows/calendar/segment.h"
 
 #include <math.h>
-#include <string.h>
 
 enum {
     WEEK_DAYS = 7,
@@ -60,15 +60,6 @@ static struct backtest *play(const struct trials *trials, size_t windows)
     return setup.planned ? backtest_run(&setup, &err) : NULL;
 }
 
-/* Without the time that does not count, as some queue is unknown. */
-static double weeks_counted(const struct backtest *backtest)
-{
-    const struct coverage *coverage = &backtest->coverage;
-
-    return (double)(backtest->judged.weeks - backtest->first_week) *
-           (double)(coverage->judged - coverage->left_out) / (double)coverage->judged;
-}
-
 static void try_size(const struct trials *trials, size_t at, struct windows_choice *choice)
 {
     struct windows_trial *trial = &choice->trials[at];
@@ -81,7 +72,7 @@ static void try_size(const struct trials *trials, size_t at, struct windows_choi
     if (at == 0)
         choice->weeks = backtest->judged.weeks - backtest->first_week;
     if (equal_hours(&backtest->rows[0], trials->setup.attainment, &hours))
-        trial->hours = hours / weeks_counted(backtest);
+        trial->hours = hours / backtest_counted_weeks(backtest);
     if (trial->hours < choice->trials[choice->chosen].hours)
         choice->chosen = at;
 }

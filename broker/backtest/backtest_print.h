@@ -26,20 +26,6 @@ void backtest_basis(const struct backtest_inputs *inputs, const struct backtest 
 /* What no backtest shows; ends with NULL. */
 extern const char *const backtest_caveats[];
 
-static inline size_t backtest_weeks(const struct backtest *backtest)
-{
-    return backtest->judged.weeks - backtest->first_week;
-}
-
-/* The judged time that counts: in the rest the demand of a queue is unknown. */
-static inline double backtest_counted_weeks(const struct backtest *backtest)
-{
-    const struct coverage *coverage = &backtest->coverage;
-
-    return (double)backtest_weeks(backtest) * (double)(coverage->judged - coverage->left_out) /
-           (double)coverage->judged;
-}
-
 /* The price of the research GPU-hours that a week has more than under static-peak, which must have
    been played. */
 double backtest_money(const struct backtest_inputs *inputs, const struct backtest *backtest,

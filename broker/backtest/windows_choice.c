@@ -7,7 +7,6 @@
 #include "broker/backtest/windows_choice.h"
 
 #include "base/text.h"
-#include "broker/backtest/backtest_print.h"
 #include "broker/sizing/backtest_windows.h"
 #include "windows/backtest/equal.h"
 #include "windows/calendar/segment.h"
@@ -70,7 +69,7 @@ static void try_size(const struct trials *trials, size_t at, struct windows_choi
         return;
     trial->is_played = true;
     if (at == 0)
-        choice->weeks = backtest->judged.weeks - backtest->first_week;
+        choice->weeks = backtest_weeks(backtest);
     if (equal_hours(&backtest->rows[0], trials->setup.attainment, &hours))
         trial->hours = hours / backtest_counted_weeks(backtest);
     if (trial->hours < choice->trials[choice->chosen].hours)

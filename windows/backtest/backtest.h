@@ -115,6 +115,21 @@ void backtest_free(struct backtest *backtest);
 /* The row of a policy by its index in the table; NULL: it was not played. */
 const struct backtest_row *backtest_row(const struct backtest *backtest, size_t policy);
 
+/* How many are judged. */
+static inline size_t backtest_weeks(const struct backtest *backtest)
+{
+    return backtest->judged.weeks - backtest->first_week;
+}
+
+/* The judged time that counts: in the rest the demand of a queue is unknown. */
+static inline double backtest_counted_weeks(const struct backtest *backtest)
+{
+    const struct coverage *coverage = &backtest->coverage;
+
+    return (double)backtest_weeks(backtest) * (double)(coverage->judged - coverage->left_out) /
+           (double)coverage->judged;
+}
+
 static inline void owned_backtest(struct backtest **backtest)
 {
     backtest_free(*backtest);

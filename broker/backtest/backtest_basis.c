@@ -208,16 +208,16 @@ static void add_reason(const struct backtest_inputs *inputs, struct text *out)
     const struct windows_choice *choice = &inputs->choice;
     double met = inputs->attainment;
 
-    if (choice->weeks == 0 && inputs->setup.first_week == 1)
+    if (choice->weeks == 0 && inputs->setup.first_week == 1 && choice->regularity > 0)
         text_add(out,
                  "After a single whole week others are proposed if its weekdays are alike: if the "
-                 "time of day explains 80 %% of what they need. Here it explains %.0f %%",
-                 100 * choice->regularity);
+                 "time of day explains %d %% of what they need. Here it explains %.0f %%",
+                 WINDOWS_REGULAR, 100 * choice->regularity);
     else if (choice->weeks == 0)
         text_add(out, "No week before the first week judged could be played to choose others");
     else if (isinf(choice->trials[0].hours))
         text_add(out,
-                 "No others were tried: on the %zu weeks before the first week judged, "
+                 "No others were tried: on the weeks before the first week judged (%zu), "
                  "sluice-daily did not meet %g %%",
                  choice->weeks, met);
     else {

@@ -130,26 +130,29 @@ static json_t *unknown_json(const struct backtest_inputs *inputs, const struct b
                      (json_int_t)coverage->blanks, "queues", queues);
 }
 
-/* The windows that policies plan by; `choice` is null if they were not chosen on the past. */
-static json_t *windows_json(const struct backtest_inputs *inputs)
+/* null: no week was played. */
+static json_t *choice_json(const struct windows_choice *choice)
 {
-    const struct windows_choice *choice = &inputs->choice;
-    json_t *trials = json_array();
-    json_t *chosen = NULL;
+    json_t *trials;
 
-    for (size_t i = 0; choice->weeks > 0 && i < WINDOWS_TRIALS; i++)
+    if (choice->weeks == 0)
+        return json_null();
+    trials = json_array();
+    for (size_t i = 0; i < WINDOWS_TRIALS; i++)
         json_array_append_new(
             trials,
             json_make("{s:I, s:o}", "windows", (json_int_t)choice->trials[i].windows,
                       "gpu_hours_per_week",
                       number_or_null(isfinite(choice->trials[i].hours), choice->trials[i].hours)));
-    if (choice->weeks > 0)
-        chosen = json_make("{s:I, s:o}", "weeks", (json_int_t)choice->weeks, "trials", trials);
-    else
-        json_decref(trials);
+    return json_make("{s:I, s:o}", "weeks", (json_int_t)choice->weeks, "trials", trials);
+}
+
+/* The windows that policies plan by. */
+static json_t *windows_json(const struct backtest_inputs *inputs)
+{
     return json_make("{s:I, s:b, s:o}", "windows", (json_int_t)inputs->setup.planned->weekly_count,
                      "proposed", (int)(inputs->planned != NULL), "choice",
-                     chosen ? chosen : json_null());
+                     choice_json(&inputs->choice));
 }
 
 json_t *backtest_json(const struct backtest_inputs *inputs, const struct backtest *backtest)

@@ -23,9 +23,6 @@ static const size_t sizes[WINDOWS_TRIALS] = { 0, 6, 8, 12 };
 
 static const char player[] = "sluice-daily";
 
-static const double regular = 0.8; /* weekdays that are alike: measured, smooth demand has 0.82 and
-                                      more, bursty demand 0.75 and less */
-
 static const double worth = 0.98; /* other windows have to take fewer hours than this share */
 
 struct trials {
@@ -83,7 +80,7 @@ static void take_regular(const struct backtest_setup *setup, struct wall_time fi
     const struct backtest_past past = { setup->queues, setup->queue_count, setup->judged, first };
 
     choice->regularity = backtest_regularity(&past);
-    if (choice->regularity >= regular)
+    if (100 * choice->regularity >= WINDOWS_REGULAR)
         choice->chosen = WINDOWS_TRIALS - 1;
 }
 

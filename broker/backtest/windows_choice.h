@@ -13,7 +13,11 @@
 
 #include "windows/backtest/backtest.h"
 
-enum { WINDOWS_TRIALS = 4 };
+enum {
+    WINDOWS_TRIALS = 4,
+    WINDOWS_REGULAR = 80, /* per cent; weekdays that are alike: measured, smooth demand has 82 and
+                             more, bursty demand 75 and less */
+};
 
 struct windows_trial {
     size_t windows; /* at most so many were proposed; 0: the judged ones */

@@ -423,6 +423,27 @@ static void windows_are_chosen_on_the_weeks_before(void **state)
         json_is_real(json_at(json_array_get(json_at(choice, "trials"), 0), "gpu_hours_per_week")));
 }
 
+static void after_a_single_week_the_reason_is_its_weekdays(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+
+    (void)state;
+    write_demand(folder);
+    mem_free(test_folder_write(folder, "sluice.yaml", small_config));
+    owned(said) struct said flags = expect_code(
+        folder, EXIT_DONE,
+        "backtest --demand @/weeks.csv --service 160s --learn 1 --policy deckard --nodes 30");
+    owned(said) struct said config = expect_code(
+        folder, EXIT_DONE,
+        "backtest --demand @/weeks.csv --config @/sluice.yaml --learn 1 --load 3 "
+        "--policy deckard --nodes 30 --plan-windows auto -o json");
+    owned(json) json_t *root = json_parse(config.out->chars, config.out->length, "json", NULL);
+
+    assert_non_null(strstr(flags.out->chars, "if the time of day explains 80 % of what they need"));
+    assert_true(json_is_true(json_at(root, "plan_windows/proposed")));
+    assert_true(json_is_null(json_object_get(json_at(root, "plan_windows"), "choice")));
+}
+
 static void the_table_of_a_few_says_what_is_missing(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -579,6 +600,7 @@ int main(void)
         cmocka_unit_test(what_is_left_out_of_the_forecast_changes_our_plans),
         cmocka_unit_test(the_table_of_a_few_says_what_is_missing),
         cmocka_unit_test(windows_are_chosen_on_the_weeks_before),
+        cmocka_unit_test(after_a_single_week_the_reason_is_its_weekdays),
         cmocka_unit_test(a_terminal_shows_how_far_it_is_and_is_left_clean),
         cmocka_unit_test(a_configuration_stands_for_the_flags),
         cmocka_unit_test(too_little_is_refused_with_advice),

@@ -24,7 +24,6 @@ enum {
     WEEK_MINUTES = 7 * DAY_MINUTES,
     ENGINE_WEEKS = 4,
     ENGINE_ARRIVALS = 2 * 1000 * 1000,
-    SEEDS = 8
 };
 
 static const int64_t monday_ms = 1794805200000; /* 2026-11-16 00:00 in New York */
@@ -305,7 +304,7 @@ static void week_init(struct week *week, size_t queues, int threads)
         .workload_count = queues,
         .pools = &week->pool,
         .place = { &week->place_pool, 1, &week->reservation_nodes, 1 },
-        .seeds = SEEDS,
+        .seeds = PLAN_SEEDS,
         .threads = threads,
         .seed = 1,
     };
@@ -387,7 +386,7 @@ static int plan(size_t queues, int threads, enum plan_kind kind, bool prints_cel
     printf("queues=%zu cells=%zu threads=%d seconds=%.2f cpu_s=%.2f mb=%.0f arrivals=%" PRId64
            " digest=%016" PRIx64 "\n",
            queues, made->window_count * made->queue_count, threads, seconds, cpu_s() - began_cpu,
-           peak_mb(), requests * SEEDS, digest);
+           peak_mb(), requests * PLAN_SEEDS, digest);
     allocate_plan_free(made);
     week_clear(&week);
     return 0;

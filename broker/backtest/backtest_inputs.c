@@ -16,7 +16,6 @@
 #include <string.h>
 
 enum {
-    PLAN_SEEDS = 3,
     PLAN_THREADS = 2,
     GPUS_PER_NODE = 8,
     MOVE_MINUTES = 30,

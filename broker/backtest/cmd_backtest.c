@@ -68,7 +68,7 @@ const struct command_option backtest_options[] = {
     { "price", 0, "X", "price of a GPU-hour (default 2.50)", false },
     { "attainment", 0, "P", "per cent of window occurrences that must meet the target (default 95)",
       false },
-    { "seeds", 0, "N", "search with N seeds; the worst result counts (default 3)", false },
+    { "seeds", 0, "N", "search with N seeds; the worst result counts (default 8)", false },
     { "seed", 0, "N", "start value of the random numbers (default 1)", false },
     { "threads", 0, "N", "threads (default 2); the answer does not depend on it", false },
     { "csv", 0, "FILE", "write the frontier: the result of each policy at each level", false },

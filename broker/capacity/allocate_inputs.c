@@ -22,7 +22,7 @@
 static int read_numbers(struct allocate_model_options *options, const struct command_call *call,
                         struct error *err)
 {
-    int64_t seeds = 8;
+    int64_t seeds = PLAN_SEEDS;
     int64_t seed = 1;
     int64_t threads = 2;
 

@@ -322,6 +322,26 @@ static void a_row_off_the_grid_says_what_to_do(void **state)
         fail_msg("%s", err.text);
 }
 
+/* Two weeks of hours, then a minute in fifty: too few to tell another step.  With --missing zero no
+   advice leads back to that option. */
+static void sparse_rows_behind_hours_are_told_apart_by_hand(void **state)
+{
+    owned(text) struct text *csv = text_new(1 << 20);
+    int64_t ms = civil_day(2026, 11, 1) * DAY_MS;
+    struct error err = { 0 };
+
+    (void)state;
+    text_add(csv, "t,queue,count\n");
+    add_rows(csv, &ms, &(struct run){ "busy", 336, 60, 200 });
+    for (int i = 1; i < 40; i++) {
+        ms += (37 + i * 29 % 31) * MINUTE_MS;
+        add_rows(csv, &ms, &(struct run){ "busy", 1, 1, 4 });
+    }
+    assert_null(parse(csv->chars, NULL, true, &err));
+    if (!strstr(err.text, "sum them up to 1h or give them alone") || strstr(err.text, "--missing"))
+        fail_msg("%s", err.text);
+}
+
 /* As some recorders write them: no step is a whole number of seconds. */
 static void times_that_wander_are_refused(void **state)
 {
@@ -350,6 +370,7 @@ int main(void)
         cmocka_unit_test(sparse_rows_keep_the_step_that_divides_all),
         cmocka_unit_test(sparse_rows_change_their_step_when_the_others_do),
         cmocka_unit_test(a_row_off_the_grid_says_what_to_do),
+        cmocka_unit_test(sparse_rows_behind_hours_are_told_apart_by_hand),
         cmocka_unit_test(times_that_wander_are_refused),
     };
 

@@ -5,8 +5,6 @@
  */
 #include "windows/backtest/expected.h"
 
-enum { LAST_WEEK_SEEDS = 8 };
-
 static const double step_foretold = 40; /* of a demand's steps, once */
 
 /* Requests of a search, for each repetition. */
@@ -56,7 +54,7 @@ double expected_search(const struct work *work, const struct search_item *item, 
 
     switch (item->kind) {
     case SEARCH_LAST_WEEK:
-        return last_week_searched * requests * LAST_WEEK_SEEDS;
+        return last_week_searched * requests * PLAN_SEEDS;
     case SEARCH_OUTLOOK:
         return outlook_searched * requests * work->setup->seeds;
     case SEARCH_NEED:

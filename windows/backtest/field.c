@@ -5,7 +5,7 @@
  */
 #include "windows/backtest/field.h"
 
-enum { LAST_WEEK_SEEDS = 8, PAST_WEEKS = 8 };
+enum { PAST_WEEKS = 8 };
 
 void field_init(struct field *field, const struct backtest_queue *queue,
                 const struct course *course)
@@ -69,7 +69,7 @@ int field_find_need(struct field *field, size_t span, struct error *err)
 
 int field_find_last_week(struct field *field, size_t week, struct error *err)
 {
-    const struct field_how how = { .seeds = LAST_WEEK_SEEDS, .scale = 1 };
+    const struct field_how how = { .seeds = PLAN_SEEDS, .scale = 1 };
     size_t windows = field->course->set->weekly_count;
 
     for (size_t window = 0; window < windows; window++) {

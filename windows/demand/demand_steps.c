@@ -84,10 +84,15 @@ static int steps_error(const struct demand_rows *rows, size_t at,
     case STEPS_OFF:
         break;
     }
+    if (steps->is_shared)
+        return queue_error(queue, &row, err,
+                           "is not on the grid of %s that most rows keep: put it there; or if rows "
+                           "from here on have a shorter step, sum them up to %s or give them alone",
+                           step, step);
     return queue_error(queue, &row, err,
                        "is not on the grid of %s that most rows keep: put it there; or where an "
-                       "export leaves out steps without arrivals, %s",
-                       step, steps->is_shared ? "give more of it" : "give --missing zero");
+                       "export leaves out steps without arrivals, give --missing zero",
+                       step);
 }
 
 static int find_own(const struct demand_rows *rows, struct demand_steps *steps, struct error *err)

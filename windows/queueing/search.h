@@ -20,9 +20,9 @@
 
 #include "windows/queueing/replay.h"
 
-/* Seeds of a plan's search unless others are asked for.  Where all days are alike, the worst of them
-   is the plan's only margin: the worst of three is too little on 4 to 16 days of 100, that of eight
-   on 1 to 7 (windows/README.md). */
+/* Seeds of a plan's search unless others are asked for.  Where all days are alike, the worst of
+   them is the plan's only margin: the worst of three is too little on 4 to 16 days of 100, that of
+   eight on 1 to 7 (windows/README.md). */
 enum { PLAN_SEEDS = 8 };
 
 struct search_setup {

@@ -55,7 +55,10 @@ static size_t sum_needs(const struct windows_question *question, double need[SUG
 {
     double rates[SUGGEST_WEEK];
     bool is_known[SUGGEST_WEEK] = { false };
+    owned(odd_days) struct odd_days odd = { 0 };
     size_t unknown = 0;
+
+    odd_days_find(question->demand, question->windows, &odd);
 
     for (size_t i = 0; i < SUGGEST_WEEK; i++)
         need[i] = -1;
@@ -65,7 +68,7 @@ static size_t sum_needs(const struct windows_question *question, double need[SUG
                                                ? find_queue(question->config, series->queue)
                                                : NULL;
 
-        suggest_rates(series, question->windows, rates);
+        suggest_rates(series, question->windows, &odd, rates);
         for (size_t i = 0; i < SUGGEST_WEEK; i++)
             is_known[i] = is_known[i] || rates[i] >= 0;
         suggest_join(rates);

@@ -115,13 +115,16 @@ int allocate_forecast_is_near(const struct forecasts *forecasts, const struct al
             char away[DURATION_TEXT_SIZE];
             char lead[DURATION_TEXT_SIZE];
 
-            if (cell && cell->away_ms > options->follow_ms + model->queues[queue].demand->step_ms)
-                return error_set(err, ERROR_INVALID,
-                                 "window %s begins %s after the end of the demand, and --follow "
-                                 "says %s: give newer demand, or --follow %s",
-                                 model->windows->items[window].name,
-                                 duration_format(cell->away_ms, away),
-                                 duration_format(options->follow_ms, lead), away);
+            if (!cell || cell->away_ms <= options->follow_ms + model->queues[queue].demand->step_ms)
+                continue;
+            duration_format(cell->away_ms, away);
+            return error_set(err, ERROR_INVALID,
+                             "window %s begins %s after the end of the demand, and --follow says "
+                             "%s: give newer demand%s%s",
+                             model->windows->items[window].name, away,
+                             duration_format(options->follow_ms, lead),
+                             cell->away_ms > DAY_MS ? ", or leave --follow out" : ", or --follow ",
+                             cell->away_ms > DAY_MS ? "" : away);
         }
     return 0;
 }
@@ -157,6 +160,20 @@ static void add_lead(const struct forecasts_options *options, struct text *out)
         text_add(out, "for %d days)\n", options->horizon_days);
 }
 
+/* An attainment counts days; a pooled target is that of all requests of a window. */
+static void add_pooled(const struct allocate_model *model, struct text *out)
+{
+    size_t pooled = 0;
+
+    for (size_t queue = 0; queue < model->queue_count; queue++)
+        pooled += !model->queues[queue].is_each_day;
+    if (pooled > 0)
+        text_add(out,
+                 "%zu of %zu queues have the slo pooled: all days of a window together meet the "
+                 "target, and single days may miss it (--slo each-day: each day meets it)\n",
+                 pooled, model->queue_count);
+}
+
 void allocate_forecast_claim(const struct forecasts *forecasts, const struct allocate_model *model,
                              const struct forecasts_options *options, struct text *out)
 {
@@ -172,6 +189,7 @@ void allocate_forecast_claim(const struct forecasts *forecasts, const struct all
         else
             text_add(out, " (90 of 100 days, ");
         add_lead(options, out);
+        add_pooled(model, out);
     }
     add_exceptions(&unplanned, out);
 }

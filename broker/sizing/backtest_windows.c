@@ -22,7 +22,7 @@ static void add_need(const struct backtest_queue *queue, const struct window_set
     double rates[SUGGEST_WEEK];
 
     past.count = steps < (int64_t)past.count ? (size_t)(steps > 0 ? steps : 0) : past.count;
-    suggest_rates(&past, set, rates);
+    suggest_rates(&past, set, NULL, rates);
     suggest_join(rates);
     for (size_t i = 0; i < SUGGEST_WEEK; i++) {
         int servers = rates[i] > 0 ? target_servers(queue->shape, queue->service_s,

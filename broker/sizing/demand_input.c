@@ -12,6 +12,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+enum { OTHERS_SIZE = 64 };
+
 struct demand_options demand_input_options(const struct command_call *call,
                                            const struct time_zone *zone)
 {
@@ -118,6 +120,47 @@ static void note_ends(const struct demand *demand, json_t *notes)
                  wall_format(demand->end, until));
 }
 
+/* How long nothing has arrived when the demand ends; 0: no longer than once before. */
+static int64_t silence_of(const struct demand_series *series)
+{
+    size_t longest = 0;
+    size_t last = 0;
+
+    for (size_t i = 0; i < series->count; i++) {
+        bool is_silent = demand_is_known(series, i) &&
+                         demand_at(series, DEMAND_HIGH, i) + demand_at(series, DEMAND_LOW, i) == 0;
+
+        if (!is_silent && last > longest)
+            longest = last;
+        last = is_silent ? last + 1 : 0;
+    }
+    return last > longest ? (int64_t)last * series->step_ms : 0;
+}
+
+/* With --missing zero a queue whose exporter died looks like one in which nothing arrives. */
+static void note_silence(const struct demand *demand, json_t *notes)
+{
+    const struct demand_series *first = NULL;
+    char longest[DURATION_TEXT_SIZE];
+    int64_t longest_ms = DAY_MS;
+    size_t count = 0;
+
+    for (size_t i = 0; i < demand->count; i++) {
+        int64_t silence_ms = silence_of(&demand->series[i]);
+
+        count += silence_ms > DAY_MS;
+        if (silence_ms <= longest_ms)
+            continue;
+        longest_ms = silence_ms;
+        first = &demand->series[i];
+    }
+    if (first)
+        add_note(notes,
+                 "in %zu of %zu queues nothing arrived for longer than ever before (longest in %s, "
+                 "for the last %s): if rows were lost there, list this time in --gaps",
+                 count, demand->count, first->queue, duration_format(longest_ms, longest));
+}
+
 /* The first queue whose rows count for longer than its steps; *ret_more: how many others do. */
 static const struct demand_series *first_mixed(const struct demand *demand, bool is_change,
                                                size_t *ret_more)
@@ -136,12 +179,21 @@ static const struct demand_series *first_mixed(const struct demand *demand, bool
     return first;
 }
 
+/* " (and of 3 more queues)"; nothing where there is no other. */
+static const char *others_of(size_t more, char others[static OTHERS_SIZE])
+{
+    others[0] = '\0';
+    if (more > 0)
+        text_print(others, OTHERS_SIZE, " (and of %zu more queues)", more);
+    return others;
+}
+
 static void note_steps(const struct demand *demand, json_t *notes)
 {
     char step[DURATION_TEXT_SIZE];
     char longest[DURATION_TEXT_SIZE];
     char changed[WALL_TEXT_SIZE];
-    char others[64] = "";
+    char others[OTHERS_SIZE] = "";
     size_t more;
     const struct demand_series *series = first_mixed(demand, true, &more);
 
@@ -156,12 +208,12 @@ static void note_steps(const struct demand *demand, json_t *notes)
                  duration_format(series->step_ms, step));
     series = first_mixed(demand, false, &more);
     if (series)
-        add_note(notes,
-                 "the rows of queue %s (and of %zu more queues) are %s apart: their counts are "
-                 "spread evenly over steps of %s, and no plan made from them covers the peaks "
-                 "within",
-                 series->queue, more, duration_format(series->longest_ms, longest),
-                 duration_format(series->step_ms, step));
+        add_note(
+            notes,
+            "the rows of queue %s%s are %s apart: their counts are spread evenly over steps of "
+            "%s, and no plan made from them covers the peaks within",
+            series->queue, others_of(more, others), duration_format(series->longest_ms, longest),
+            duration_format(series->step_ms, step));
 }
 
 /* The first queue of which all rows, or a part of them, keep a coarser grid; *ret_count: of how
@@ -233,6 +285,7 @@ static const struct demand_series *first_unanswered(const struct demand *demand,
 static void note_tokens(const struct demand *demand, const struct demand_options *options,
                         json_t *notes)
 {
+    char others[OTHERS_SIZE];
     size_t more;
     const struct demand_series *series = first_unanswered(demand, &more);
     char step[DURATION_TEXT_SIZE];
@@ -251,10 +304,10 @@ static void note_tokens(const struct demand *demand, const struct demand_options
                         "so that plans by these lengths may have too few replicas; a row for each "
                         "request would tell");
     if (series)
-        add_note(notes,
-                 "%zu rows of queue %s (and some of %zu more queues) have no answer: they count as "
-                 "arrivals, and tell no length",
-                 series->tokens->unanswered, series->queue, more);
+        add_note(
+            notes,
+            "%zu rows of queue %s%s have no answer: they count as arrivals, and tell no length",
+            series->tokens->unanswered, series->queue, others_of(more, others));
 }
 
 static void note_void(const struct demand *demand, const struct demand_options *options,
@@ -315,6 +368,8 @@ json_t *demand_input_notes(const struct demand *demand, const struct demand_opti
     note_apart(demand, notes);
     note_unknown(demand, options, notes);
     note_ends(demand, notes);
+    if (text_equal(demand_input_missing(demand, options), "zero"))
+        note_silence(demand, notes);
     return notes;
 }
 

@@ -60,6 +60,7 @@ static void an_attainment_is_for_all_windows_together(void **state)
     assert_non_null(strstr(bold.out->chars, "wrote"));
     assert_non_null(strstr(safe.out->chars, "wrote"));
     assert_non_null(strstr(file->chars, "(99 of 100 days of all windows together"));
+    assert_non_null(strstr(file->chars, "1 of 1 queues have the slo pooled: "));
     assert_true(replicas_in(folder, "safe/day.yaml") > replicas_in(folder, "bold/day.yaml"));
     owned(said) struct said alone = expect_code(folder, EXIT_USAGE, ALLOCATE "--attainment 95");
     assert_non_null(strstr(alone.err->chars, "--forecast"));

@@ -237,7 +237,7 @@ static void what_has_no_forecast_is_named_and_no_attainment_is_claimed_for_it(vo
     owned(json) json_t *plan_root = json_parse(again.out->chars, again.out->length, "said", NULL);
 
     assert_non_null(strstr(plan.out->chars, "backup           queue chat: NOT planned for any "
-                                            "attainment (unknown): over a tenth"));
+                                            "attainment (unknown): over half of each"));
     assert_non_null(strstr(file->chars, "NOT planned for, and no attainment is claimed (1 of 3 "
                                         "queues in windows): chat in backup (unknown)"));
     assert_non_null(strstr(file->chars, "chat x 1.0000, NOT planned for any attainment (unknown)"));

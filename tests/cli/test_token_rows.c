@@ -241,8 +241,7 @@ static void a_hundred_answers_are_needed(void **state)
     if (!strstr(said.err->chars,
                 "queue chat has lengths from nowhere else: the demand: 99 requests "
                 "of chat with an answer, and 100 are needed") ||
-        !strstr(said.err->chars,
-                "100 rows of queue chat (and some of 0 more queues) have no answer"))
+        !strstr(said.err->chars, "100 rows of queue chat have no answer"))
         fail_msg("%s", said.err->chars);
 }
 

@@ -454,6 +454,10 @@ static const struct form tables[] = {
       ":1: queue: \"caf?\" is not UTF-8" },
     { "a control character", NULL, "t,queue,count\n2026-11-17T12:00:00Z,\x1b[2J,5\n",
       ":2: queue: the name holds a control character (27)" },
+    { "a control character of two bytes", NULL,
+      "t,queue,count\n2026-11-17T12:00:00Z,\xc2\x9b"
+      "2J,5\n",
+      ":2: queue: the name holds a control character (155)" },
     { "rows that another column tells apart", NULL,
       "t,service,count\n2026-11-17T12:00:00Z,a,5\n2026-11-17T12:00:00Z,b,5\n"
       "2026-11-17T12:01:00Z,b,5\n",

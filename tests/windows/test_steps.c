@@ -5,6 +5,7 @@
  */
 #include "base/text.h"
 #include "tests/windows/parsed.h"
+#include "windows/demand/steps.h"
 
 #include <string.h>
 
@@ -334,12 +335,80 @@ static void sparse_rows_behind_hours_are_told_apart_by_hand(void **state)
     text_add(csv, "t,queue,count\n");
     add_rows(csv, &ms, &(struct run){ "busy", 336, 60, 200 });
     for (int i = 1; i < 40; i++) {
-        ms += (37 + i * 29 % 31) * MINUTE_MS;
+        ms += (1 + i * 29 % 113) * MINUTE_MS;
         add_rows(csv, &ms, &(struct run){ "busy", 1, 1, 4 });
     }
     assert_null(parse(csv->chars, NULL, true, &err));
     if (!strstr(err.text, "sum them up to 1h or give them alone") || strstr(err.text, "--missing"))
         fail_msg("%s", err.text);
+}
+
+/* A recorder that begins each five minutes, and is up to 39 s late; every tenth time, or always.
+   Read by their common divisor, each count would be that of one second. */
+static void rows_that_come_late_are_to_be_rounded(void **state)
+{
+    (void)state;
+    for (int zero = 0; zero < 2; zero++)
+        for (int every = 1; every <= 10; every += 9) {
+            owned(text) struct text *csv = text_new(1 << 20);
+            struct error err = { 0 };
+
+            text_add(csv, "t,count\n");
+            for (int i = 0; i < 2000; i++) {
+                char time[WALL_TEXT_SIZE];
+                int64_t late_ms = i % every == 0 && i > 0 ? i * 17 % 40 * SECOND_MS : 0;
+
+                text_add(csv, "%s,50\n",
+                         wall_format((struct wall_time){ civil_day(2026, 11, 1) * DAY_MS +
+                                                         (int64_t)i * 5 * MINUTE_MS + late_ms },
+                                     time));
+            }
+            assert_null(parse(csv->chars, NULL, zero, &err));
+            if (!strstr(err.text, every == 1 ? ":3: queue busy, " : ":12: queue busy, ") ||
+                !strstr(err.text, "round their times to 5m"))
+                fail_msg("zero %d, every %d: %s", zero, every, err.text);
+        }
+}
+
+/* Days are an hour shorter or longer when clocks change, and a timetable keeps its grid. */
+static void rows_on_a_grid_are_not_taken_for_late_ones(void **state)
+{
+    static const int minutes[] = { 20, 25, 15 };
+    int64_t days[60] = { 0 };
+    int64_t table[60] = { 0 };
+    int64_t ms;
+
+    (void)state;
+    for (int i = 1; i < 60; i++) {
+        days[i] = days[i - 1] + DAY_MS + (i % 20 == 7 ? HOUR_MS : 0);
+        table[i] = table[i - 1] + minutes[i % 3] * MINUTE_MS;
+    }
+    assert_int_equal(steps_wander(days, 60, &ms), 0);
+    assert_int_equal(steps_wander(table, 60, &ms), 0);
+    assert_int_equal(steps_wander(days, 1, &ms), 0);
+}
+
+/* Six sums of an hour among rows of five minutes that are complete otherwise. */
+static void a_few_long_rows_in_a_whole_file_are_a_change_of_step(void **state)
+{
+    owned(text) struct text *csv = text_new(1 << 22);
+    int64_t ms = civil_day(2026, 11, 1) * DAY_MS;
+    struct error err = { 0 };
+
+    (void)state;
+    text_add(csv, "t,queue,count\n");
+    add_rows(csv, &ms, &(struct run){ "chat", 10 * 288, 5, 50 });
+    add_rows(csv, &ms, &(struct run){ "chat", 6, 60, 600 });
+    add_rows(csv, &ms, &(struct run){ "chat", 10 * 288, 5, 50 });
+    for (int zero = 0; zero < 2; zero++) {
+        owned(demand) struct demand *demand = parse(csv->chars, NULL, zero, &err);
+
+        if (!demand)
+            fail_msg("%s", err.text);
+        assert_int_equal(demand_unknown(&demand->series[0]), 0);
+        for (size_t i = 0; i < demand->series[0].count; i++)
+            assert_int_equal(demand_at(&demand->series[0], DEMAND_LOW, i), 50);
+    }
 }
 
 /* As some recorders write them: no step is a whole number of seconds. */
@@ -371,6 +440,9 @@ int main(void)
         cmocka_unit_test(sparse_rows_change_their_step_when_the_others_do),
         cmocka_unit_test(a_row_off_the_grid_says_what_to_do),
         cmocka_unit_test(sparse_rows_behind_hours_are_told_apart_by_hand),
+        cmocka_unit_test(rows_that_come_late_are_to_be_rounded),
+        cmocka_unit_test(rows_on_a_grid_are_not_taken_for_late_ones),
+        cmocka_unit_test(a_few_long_rows_in_a_whole_file_are_a_change_of_step),
         cmocka_unit_test(times_that_wander_are_refused),
     };
 

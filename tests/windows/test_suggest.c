@@ -208,13 +208,21 @@ static void rates_are_the_highest_of_their_slot_of_the_week(void **state)
                                                            &options, NULL);
 
         assert_non_null(demand);
-        suggest_rates(&demand->series[0], set, rates);
+        suggest_rates(&demand->series[0], set, NULL, rates);
         for (size_t i = 0; i < SUGGEST_WEEK; i++) {
             size_t hour = i / 12;
             double want = hour == 40 ? -1 : hour == 50 ? 9 : 6;
 
             assert_true(fabs(rates[i] - want) < 1e-9);
         }
+
+        /* the second Monday was no Monday */
+        owned(odd_days) struct odd_days odd = { 0 };
+
+        *array_add(&odd.list) = (struct odd_day){ .day = civil_day(2026, 11, 23) };
+        suggest_rates(&demand->series[0], set, &odd, rates);
+        assert_true(fabs(rates[0] - 3) < 1e-9 && fabs(rates[SUGGEST_DAY - 1] - 3) < 1e-9);
+        assert_true(fabs(rates[SUGGEST_DAY] - 6) < 1e-9);
     }
 }
 

@@ -153,9 +153,11 @@ static int prepare_cell(struct work *work, size_t cell, struct error *err)
     segments_of_window(queue->demand, model->windows, window,
                        (struct wall_span){ model->from, model->to }, &work->segments[cell]);
     if (work->segments[cell].list.count == 0)
-        return error_set(err, ERROR_INVALID,
-                         "queue %s: nothing is known of its demand in window %s on these days",
-                         queue->name, model->windows->items[window].name);
+        return error_set(
+            err, ERROR_INVALID,
+            "queue %s: nothing is known of its demand in window %s on these days: give "
+            "newer demand, or go further back by --days",
+            queue->name, model->windows->items[window].name);
 
     search_days_estimate(&setup, &work->estimates[cell]);
     return 0;

@@ -40,8 +40,19 @@ static double rate_at(const struct demand_series *series, struct wall_time wall)
     return known == 0 ? -1 : count * SECOND_MS / ((double)known * (double)series->step_ms);
 }
 
+static bool is_odd(const struct odd_days *odd, const struct window_set *set, struct wall_time at)
+{
+    struct local_time local = time_zone_local(set->zone, at);
+    int64_t day = civil_day(local.date.year, local.date.month, local.date.day);
+
+    for (size_t i = 0; i < odd->list.count; i++)
+        if (odd->list.items[i].day == day)
+            return true;
+    return false;
+}
+
 void suggest_rates(const struct demand_series *series, const struct window_set *set,
-                   double ret_rates[SUGGEST_WEEK])
+                   const struct odd_days *odd, double ret_rates[SUGGEST_WEEK])
 {
     int64_t slot_ms = SUGGEST_SLOT_MINUTES * (int64_t)MINUTE_MS;
     struct wall_time end = demand_time(series, series->count);
@@ -52,7 +63,7 @@ void suggest_rates(const struct demand_series *series, const struct window_set *
     for (; at.ms < end.ms; at.ms += slot_ms) {
         size_t slot = (size_t)(window_week_minute(set, at) / SUGGEST_SLOT_MINUTES);
 
-        if (!window_at(set, at)->event)
+        if (!window_at(set, at)->event && !(odd && is_odd(odd, set, at)))
             ret_rates[slot] = fmax(ret_rates[slot], rate_at(series, at));
     }
 }

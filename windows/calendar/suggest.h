@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "windows/calendar/odd_days.h"
 #include "windows/calendar/window.h"
 #include "windows/demand/demand.h"
 
@@ -22,9 +23,10 @@ enum {
 };
 
 /* Arrivals a second in each slot of the local week, the highest over the weeks of the series;
-   -1: nothing is known.  Hours of events are left out, a holiday counts as its other day. */
+   -1: nothing is known.  Hours of events are left out, a holiday counts as its other day.  Days of
+   `odd` are left out, too: one Monday that was no Monday is no reason for a window; NULL: none. */
 void suggest_rates(const struct demand_series *series, const struct window_set *set,
-                   double ret_rates[SUGGEST_WEEK]);
+                   const struct odd_days *odd, double ret_rates[SUGGEST_WEEK]);
 
 /* Gives each unknown slot what a day of its kind (weekday or weekend) knows of this time; or, if
    none does, the greater one of the known times before and after it.  So no window begins because

@@ -22,9 +22,13 @@ int demand_part_check_name(const struct csv *csv, int line, const char *name, st
                          "queue: \"%.80s\" is not UTF-8 (? stands for what is not): save the file "
                          "as UTF-8",
                          mended);
-    for (const char *at = name; *at; at++)
-        if ((unsigned char)*at < ' ' || *at == 0x7f)
-            return csv_error(csv, line, err, "queue: the name holds a control character (%d)", *at);
+    for (const unsigned char *at = (const unsigned char *)name; *at; at++) {
+        bool is_high = at[0] == 0xc2 && at[1] < 0xa0; /* U+0080 to U+009F */
+
+        if (*at < ' ' || *at == 0x7f || is_high)
+            return csv_error(csv, line, err, "queue: the name holds a control character (%d)",
+                             is_high ? at[1] : *at);
+    }
     return name[0] ? 0 : csv_error(csv, line, err, "queue: is empty");
 }
 

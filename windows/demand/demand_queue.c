@@ -68,6 +68,7 @@ struct filling {
     int32_t *counts;
     double rest; /* begins with a half, so that a count alone is rounded to the nearest */
     int64_t last_ms;
+    bool is_utc_assumed;
 };
 
 /* Spreads a row's count over the steps that it covers. */
@@ -108,7 +109,11 @@ static int fill_row(const struct demand_queue *queue, const struct queue_row *it
     if (item->row.ms == filling->last_ms)
         return queue_error(queue, &item->row, err,
                            "stands twice in the file; if another column tells these rows apart, "
-                           "name it queue");
+                           "name it queue%s",
+                           filling->is_utc_assumed
+                               ? "; if the times are local and the clocks go back, give their zone "
+                                 "(--time-zone)"
+                               : "");
     filling->last_ms = item->row.ms;
     if (!pour(&item->row, cover_ms, filling))
         return queue_error(queue, &item->row, err, "the count is more than %d", INT32_MAX);
@@ -124,7 +129,10 @@ int queue_fill(const struct demand_queue *queue, const struct queue_grid *grid,
     size_t era = 0;
 
     for (int class = 0; class < DEMAND_CLASSES; class ++) {
-        fillings[class] = (struct filling){ .series = series, .rest = 0.5, .last_ms = INT64_MIN };
+        fillings[class] = (struct filling){ .series = series,
+                                            .rest = 0.5,
+                                            .last_ms = INT64_MIN,
+                                            .is_utc_assumed = grid->is_utc_assumed };
         if (queue->classes[class].count == 0)
             continue;
         series->counts[class] = mem_new_array(series->count, sizeof *series->counts[class]);

@@ -35,8 +35,9 @@ int queue_error(const struct demand_queue *queue, const struct packed_row *row, 
 /* How the rows of a queue lie on the steps of its series. */
 struct queue_grid {
     const struct steps *steps;
-    int64_t phase_ms;  /* of the rows' times against the steps */
-    bool missing_zero; /* a step without a row had no arrivals; otherwise it is unknown */
+    int64_t phase_ms;    /* of the rows' times against the steps */
+    bool missing_zero;   /* a step without a row had no arrivals; otherwise it is unknown */
+    bool is_utc_assumed; /* times had no offset, and no other zone was given */
 };
 
 /* Puts the rows' counts into the series, whose start, step and count of steps are set: each over

@@ -5,6 +5,7 @@
  */
 #include "base/file_stream.h"
 #include "base/text.h"
+#include "base/time_zone.h"
 #include "windows/demand/demand.h"
 #include "windows/demand/demand_queue.h"
 #include "windows/demand/demand_steps.h"
@@ -304,13 +305,17 @@ static int check_known(const struct making *making, const struct demand_series *
 /* The rows of a queue go as its series comes. */
 static int fill_series(struct making *making, struct error *err)
 {
+    const struct time_zone *zone = making->options->zone;
     struct demand *demand = making->demand;
+    bool is_utc_assumed = demand->facts.has_local &&
+                          (!zone || text_equal(time_zone_name(zone), "UTC"));
 
     for (size_t i = 0; i < demand->count; i++) {
         struct demand_series *series = &demand->series[i];
         struct wall_time end = demand_time(series, series->count);
         const struct queue_grid grid = { demand_steps_of(&making->steps, i),
-                                         making->steps.phases_ms[i], making->is_silence_zero };
+                                         making->steps.phases_ms[i], making->is_silence_zero,
+                                         is_utc_assumed };
 
         if (queue_fill(&making->rows.queues.items[i], &grid, series, err) < 0 ||
             check_known(making, series, err) < 0 || take_tokens(making, i, err) < 0)

@@ -54,6 +54,26 @@ static int alone_error(const struct demand_queue *queue, const struct packed_row
                                    "--missing zero");
 }
 
+static int refuse_wandering(const struct demand_queue *queue, struct error *err)
+{
+    char text[DURATION_TEXT_SIZE];
+    struct packed_row row;
+    size_t count;
+    int64_t *times = times_of(queue, &count);
+    int64_t first_ms;
+    int64_t step = steps_wander(times, count, &first_ms);
+
+    mem_free(times);
+    if (step == 0)
+        return 0;
+    row = row_at(queue, first_ms);
+    duration_format(step, text);
+    return queue_error(queue, &row, err,
+                       "the rows of this queue are about %s apart, and keep no grid: round their "
+                       "times to %s",
+                       text, text);
+}
+
 static int steps_error(const struct demand_rows *rows, size_t at,
                        const struct steps_problem *problem, const struct demand_steps *steps,
                        struct error *err)
@@ -63,6 +83,9 @@ static int steps_error(const struct demand_rows *rows, size_t at,
     char step[DURATION_TEXT_SIZE];
     char other[DURATION_TEXT_SIZE];
 
+    if ((problem->fault == STEPS_OFF || problem->fault == STEPS_UNEVEN) &&
+        refuse_wandering(queue, err) < 0)
+        return -1;
     duration_format(problem->step_ms, step);
     duration_format(problem->other_ms, other);
     switch (problem->fault) {
@@ -274,6 +297,9 @@ static int find_shared(const struct demand_rows *rows, struct demand_steps *step
 static int find_for_silence(const struct demand_rows *rows, struct demand_steps *steps,
                             struct error *err)
 {
+    for (size_t i = 0; i < rows->queues.count; i++)
+        if (refuse_wandering(&rows->queues.items[i], err) < 0)
+            return -1;
     if (find_shared(rows, steps, err) < 0)
         return -1;
     for (size_t i = 0; i < steps->count; i++) {

@@ -43,8 +43,8 @@ static int leave(const struct walk *walk, int64_t to_ms, struct error *err)
     if (walk->pass == 0 || to_ms < walk->reading.from_ms)
         return fail(walk, walk->first_line, walk->first_ms,
                     "the rows do not go through this hour twice, one pass after the other, so that "
-                    "it is not known which of the two it is: give offsets, or sort the rows by "
-                    "time; the clocks go back",
+                    "it is not known which of the two it is: give offsets, sort the rows by "
+                    "time, or leave this hour out, which is then unknown; the clocks go back",
                     err);
     return 0;
 }

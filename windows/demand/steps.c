@@ -14,9 +14,13 @@
 
 enum {
     RUN_MIN = 8,
-    EDGE_RUN_MIN = 3, /* where a file begins or ends, */
-    EDGE_BITS_MIN =
-        8, /* and so rare: if each distance were k steps long by chance, 1 in k would be */
+    EDGE_RUN_MIN = 3,  /* where a file begins or ends, */
+    WHOLE_RUN_MIN = 4, /* or where at most one row in WHOLE_PARTS is missing elsewhere, */
+    WHOLE_PARTS = 100,
+    SHORT_BITS_MIN = 8, /* and so rare: if each distance were k steps long by chance, 1 in k would
+                           be */
+    WANDER_MIN = 3,     /* one row that is late makes two distances that are off */
+    WANDER_PARTS = 8,   /* a timetable's grid is not that much finer than its usual distance */
 };
 
 /* A run of equal distances is accepted if fewer than so many such runs are due to chance. */
@@ -157,17 +161,21 @@ static bool is_believed(const struct view *view, int64_t distance_ms, size_t run
     return run >= RUN_MIN && (double)run * log(share) + log((double)view->count) < log(chance_max);
 }
 
-/* Old data in longer steps begins a file, and sums of the last hours end one; outages are
-   elsewhere. There shorter runs are believed: the more steps a distance has, the fewer of them.  Of
-   sparse rows, too, several follow each other five minutes apart. */
-static bool is_edge(const struct view *view, int64_t distance_ms, size_t first, size_t end)
+/* Old data in longer steps begins a file, and sums of the last hours end one; elsewhere outages
+   are, unless hardly any other row is missing. There shorter runs are believed: the more steps a
+   distance has, the fewer of them.  Of sparse rows, too, several follow each other five minutes
+   apart. */
+static bool is_short_run(const struct view *view, int64_t distance_ms, size_t first, size_t end)
 {
     size_t run = end - first;
+    size_t based = count_of(&view->tallies, view->base);
     double steps = (double)distance_ms / (double)view->base;
+    bool is_edge = first == 0 || end == view->count;
+    bool is_whole = WHOLE_PARTS * (view->count - based - run) <= view->count;
 
-    return (first == 0 || end == view->count) && run >= EDGE_RUN_MIN &&
-           distance_ms % view->base == 0 && (double)run * log2(steps) >= EDGE_BITS_MIN &&
-           2 * count_of(&view->tallies, view->base) > view->count;
+    return ((is_edge && run >= EDGE_RUN_MIN) || (is_whole && run >= WHOLE_RUN_MIN)) &&
+           distance_ms % view->base == 0 && (double)run * log2(steps) >= SHORT_BITS_MIN &&
+           2 * based > view->count;
 }
 
 static void add_era(struct steps *steps, int64_t from_ms, int64_t step_ms)
@@ -191,7 +199,7 @@ static void find_eras(const struct view *view, struct steps *steps)
         if (is_step(here, view->base))
             step = view->base;
         else if (is_believed(view, here, end - i) ||
-                 (!view->is_sparse && is_edge(view, here, i, end)))
+                 (!view->is_sparse && is_short_run(view, here, i, end)))
             step = here;
         else if (step == 0 || here < step || !is_multiple(here, step))
             step = view->base;
@@ -243,6 +251,67 @@ static struct steps_problem check_times(const struct view *view, const struct st
             return (struct steps_problem){ STEPS_OFF, next, step, 0 };
     }
     return (struct steps_problem){ 0 };
+}
+
+/* Half of the distances are as long or shorter. */
+static int64_t median_distance(const struct steps_tallies *tallies)
+{
+    size_t count = 0;
+    size_t at = 0;
+
+    for (; at + 1 < tallies->list.count; at++) {
+        count += tallies->list.items[at].count;
+        if (2 * count >= tallies->count)
+            break;
+    }
+    return tallies->list.items[at].distance_ms;
+}
+
+/* More than half of the step, and less than one and a half. */
+static bool is_about(int64_t distance_ms, int64_t step_ms)
+{
+    return 2 * distance_ms > step_ms && 2 * distance_ms < 3 * step_ms;
+}
+
+/* Where silence leaves out steps, distances are of many lengths, or multiples of a longer step. */
+static bool do_wander(const struct steps_tallies *tallies, int64_t step_ms)
+{
+    int64_t divisor = 0;
+    size_t off = 0;
+    size_t far = 0;
+
+    for (size_t i = 0; i < tallies->list.count; i++) {
+        const struct steps_tally *tally = &tallies->list.items[i];
+
+        divisor = steps_divisor(divisor, tally->distance_ms);
+        if (is_step(tally->distance_ms, step_ms) || tally->distance_ms % step_ms == 0)
+            continue;
+        if (is_about(tally->distance_ms, step_ms))
+            off += tally->count;
+        else
+            far += tally->count;
+    }
+    return off >= WANDER_MIN && off >= 9 * far && WANDER_PARTS * divisor <= step_ms;
+}
+
+int64_t steps_wander(const int64_t *times, size_t count, int64_t *ret_ms)
+{
+    struct steps_tallies tallies = { 0 };
+    int64_t step = 0;
+    size_t first = 1;
+
+    steps_count(times, count, &tallies);
+    if (tallies.count > 0)
+        step = median_distance(&tallies);
+    step = step < MINUTE_MS ? (step + SECOND_MS / 2) / SECOND_MS * SECOND_MS
+                            : (step + MINUTE_MS / 2) / MINUTE_MS * MINUTE_MS;
+    if (step > 0 && !do_wander(&tallies, step))
+        step = 0;
+    steps_tallies_clear(&tallies);
+    while (step > 0 && is_step(times[first] - times[first - 1], step))
+        first++;
+    *ret_ms = times[first < count ? first : 0];
+    return step;
 }
 
 struct steps_problem steps_find(const int64_t *times, size_t count, bool is_sparse,

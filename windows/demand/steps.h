@@ -72,6 +72,12 @@ void steps_count(const int64_t *times, size_t count, struct steps_tallies *talli
 int64_t steps_base(const struct steps_tallies *tallies, bool is_sparse, int64_t *ret_divisor);
 void steps_tallies_clear(struct steps_tallies *tallies);
 
+/* The step of rows that come a little late, each by another delay, as those of a recorder that
+   starts its work once a step: distances that keep no grid of it are nearly all about as long as
+   it. Rounded to seconds, from a minute on to minutes. 0: the times keep a grid, or silence
+   explains them. ret_ms: the first row that is off. */
+int64_t steps_wander(const int64_t *times, size_t count, int64_t *ret_ms);
+
 /* How long a row counts, if the next row is `until_ms` later (0: there is none). *at is where the
    last row's era was, 0 at first.  Rows are asked for in the order of time. */
 int64_t steps_cover(const struct steps *steps, size_t *at, int64_t ms, int64_t until_ms);

@@ -49,3 +49,12 @@ void progress_item(struct progress *progress, double expected)
     report(progress);
     pthread_mutex_unlock(&progress->lock);
 }
+
+void progress_within(struct progress *progress, double expected)
+{
+    pthread_mutex_lock(&progress->lock);
+    progress->done += expected;
+    if (expected > 0)
+        report(progress);
+    pthread_mutex_unlock(&progress->lock);
+}

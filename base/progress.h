@@ -48,3 +48,7 @@ void progress_begin(struct progress *progress, const char *part, size_t count);
 
 /* Any thread may call it: an item of the part is done, with this share of the expected work. */
 void progress_item(struct progress *progress, double expected);
+
+/* For an item that takes long: so much of its work is done.  It takes all of that back, as a
+   negative number, before progress_item() adds the whole. */
+void progress_within(struct progress *progress, double expected);

@@ -7,6 +7,7 @@
 #include "base/meter.h"
 #include "tests/support/terminal.h"
 
+#include <math.h>
 #include <string.h>
 
 static const int64_t noon_ms = 1795521600000; /* Tue 2026-11-24 12:00 UTC */
@@ -165,6 +166,30 @@ static void nothing_is_written_elsewhere(void **state)
     close(ends[0]);
 }
 
+static void keep(void *context, const struct progress_state *state)
+{
+    *(struct progress_state *)context = *state;
+}
+
+static void what_is_done_within_an_item_counts_once(void **state)
+{
+    struct progress_state last = { 0 };
+    const struct progress_report report = { keep, &last };
+    struct progress progress;
+
+    (void)state;
+    progress_init(&progress, &report, 8);
+    progress_begin(&progress, "planning", 2);
+    progress_within(&progress, 1);
+    progress_within(&progress, 2);
+    assert_true(last.done == 0 && fabs(last.share - 3 / 8.0) < 1e-9);
+    progress_within(&progress, -3);
+    assert_true(fabs(last.share - 3 / 8.0) < 1e-9); /* it never goes back */
+    progress_item(&progress, 4);
+    assert_true(last.done == 1 && fabs(last.share - 4 / 8.0) < 1e-9);
+    progress_clear(&progress);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +197,7 @@ int main(void)
         cmocka_unit_test(a_terminal_shows_one_line_that_goes_again),
         cmocka_unit_test(a_narrow_terminal_has_one_line_too),
         cmocka_unit_test(nothing_is_written_elsewhere),
+        cmocka_unit_test(what_is_done_within_an_item_counts_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,3 +98,6 @@ static inline char *ask(struct scene *scene, const char *words)
 #define AS(name) "--cert " name ".pem --key " name ".key "
 #define JSON "-H 'Content-Type: application/json' "
 #define FREEZE JSON "-d '{\"for_s\":3600,\"reason\":\"r\"}' @/v1/freeze"
+
+/* Within one second the same freeze of another person changes nothing, and the first one stands. */
+#define LONGER_FREEZE JSON "-d '{\"for_s\":7200,\"reason\":\"r\"}' @/v1/freeze"

@@ -195,13 +195,13 @@ static void the_oracle_is_near_the_bound(void **state)
     ward.arrivals = arrivals_new(&setup, NULL);
     assert_non_null(ward.arrivals);
 
-    struct oracle_setup oracle = { &ward.arrivals,
-                                   1,
-                                   { .wait_ms = 30 * SECOND_MS, .percentile = 98 },
-                                   spans,
-                                   COUNT_OF(spans),
-                                   ward.series.start,
-                                   DAYS_SLOTS };
+    struct oracle_setup oracle = { .arrivals = &ward.arrivals,
+                                   .repetitions = 1,
+                                   .target = { .wait_ms = 30 * SECOND_MS, .percentile = 98 },
+                                   .spans = spans,
+                                   .span_count = COUNT_OF(spans),
+                                   .begin = ward.series.start,
+                                   .slots = DAYS_SLOTS };
     struct occurrence_setup occurrence = oracle_occurrence_setup(&oracle, 0);
 
     assert_int_equal(oracle_staffing(&oracle, servers, NULL), 0);

@@ -29,13 +29,13 @@ static bool is_passed(const struct oracle_setup *setup, const int *servers)
 static struct oracle_setup oracle_setup_of(const struct ward *ward, struct arrivals **arrivals,
                                            int repetitions)
 {
-    return (struct oracle_setup){ arrivals,
-                                  repetitions,
-                                  ward->setup.target,
-                                  ward->spans,
-                                  ward->setup.span_count,
-                                  ward->setup.begin,
-                                  ward->setup.slots };
+    return (struct oracle_setup){ .arrivals = arrivals,
+                                  .repetitions = repetitions,
+                                  .target = ward->setup.target,
+                                  .spans = ward->spans,
+                                  .span_count = ward->setup.span_count,
+                                  .begin = ward->setup.begin,
+                                  .slots = ward->setup.slots };
 }
 
 /* The smallest number that, in all slots, is passed. */
@@ -58,6 +58,14 @@ static int sum_of(const int *servers, size_t slots)
     return sum;
 }
 
+static void hear(void *context, double share)
+{
+    double *last = context;
+
+    assert_true(share > *last && share <= 1);
+    *last = share;
+}
+
 static void the_plan_passes_and_costs_no_more_than_a_constant(void **state)
 {
     struct random random;
@@ -69,6 +77,7 @@ static void the_plan_passes_and_costs_no_more_than_a_constant(void **state)
         struct ward ward;
         struct arrivals *arrivals[2];
         int servers[WARD_SLOTS];
+        double heard = 0;
         int constant;
 
         ward_init(&ward, &random, 2 + random_below(&random, 14), 1 + (int)random_below(&random, 9));
@@ -82,7 +91,10 @@ static void the_plan_passes_and_costs_no_more_than_a_constant(void **state)
 
         struct oracle_setup setup = oracle_setup_of(&ward, arrivals, 1 + trial % 2);
 
+        setup.tell = hear;
+        setup.context = &heard;
         assert_int_equal(oracle_staffing(&setup, servers, NULL), 0);
+        assert_true(heard >= 1);
         constant = smallest_constant(&setup);
         assert_true(is_passed(&setup, servers));
         assert_true(sum_of(servers, setup.slots) <= constant * (int)setup.slots);

@@ -9,7 +9,7 @@ static const double step_foretold = 40; /* of a demand's steps, once */
 
 /* Requests of a search, for each repetition. */
 static const double last_week_searched = 1.6;
-static const double outlook_searched = 5;
+static const double outlook_searched = 4;
 static const double need_searched = 6;
 
 /* All requests of the weeks planned. */

@@ -29,14 +29,16 @@ struct field {
     const struct segment_list *whole; /* what is known of the planned weeks */
     const struct wall_span *judged;   /* the spans of the verdict */
     size_t judged_count;
-    int64_t up_ms;     /* until more servers are there */
-    uint64_t seed;     /* of what happens; plans draw their own numbers */
-    int seeds;         /* repetitions of a search on past arrivals */
-    double misses;     /* the share of days that a plan may miss */
-    int64_t follow_ms; /* before a window begins, when it is planned once more */
-    unsigned without;  /* parts of the forecast that are left out */
-    int *needs;        /* one a span: the fewest servers for what arrived in it, alone */
-    int *last_week;    /* [week * windows + window]: the search on the week before, under 8 seeds */
+    int64_t up_ms;             /* until more servers are there */
+    uint64_t seed;             /* of what happens; plans draw their own numbers */
+    int seeds;                 /* repetitions of a search on past arrivals */
+    double misses;             /* the share of days that a plan may miss */
+    int64_t follow_ms;         /* before a window begins, when it is planned once more */
+    unsigned without;          /* parts of the forecast that are left out */
+    struct progress *progress; /* hears how far the field's oracle is, */
+    double oracle_expected;    /* which is expected to take so much */
+    int *needs;                /* one a span: the fewest servers for what arrived in it, alone */
+    int *last_week; /* [week * windows + window]: the search on the week before, under 8 seeds */
     struct outlook outlooks[OUTLOOKS];
 };
 

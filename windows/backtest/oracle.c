@@ -20,6 +20,8 @@ enum { REQUESTS_MAX = 1 << 26, CONSTANT_MAX = 1 << 20, BISECTIONS = 12 };
 static const size_t block_slots[] = { 24, 6, 2, 1 };
 static const int64_t late_per_slot[] = { 0, 1, 2, 4, 8, 16, 64, INT32_MAX };
 
+enum { PASSES = COUNT_OF(block_slots) * COUNT_OF(late_per_slot) };
+
 struct block {
     double surplus; /* servers a slot */
     size_t first;
@@ -298,19 +300,35 @@ static bool lower(struct oracle *oracle, const struct block *block, int64_t late
     return is_met;
 }
 
+/* After so many of the descent's passes. */
+static void tell(const struct oracle *oracle, size_t passes)
+{
+    if (oracle->setup->tell)
+        oracle->setup->tell(oracle->setup->context, (double)passes / PASSES);
+}
+
+/* Removes servers from all blocks of a size, the largest surplus first. */
+static void pass(struct oracle *oracle, size_t size, int64_t late)
+{
+    size_t count = sort_blocks(oracle, rerun_servers(oracle->reruns[0]), block_slots[size]);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct block *block = &oracle->blocks[i];
+
+        while (lower(oracle, block, late * (int64_t)block->count,
+                     &oracle->refusals[size][block->first / block_slots[size]]))
+            ;
+    }
+}
+
 static void descend(struct oracle *oracle)
 {
+    size_t passes = 0;
+
     for (size_t limit = 0; limit < COUNT_OF(late_per_slot); limit++)
         for (size_t size = 0; size < COUNT_OF(block_slots); size++) {
-            size_t count = sort_blocks(oracle, rerun_servers(oracle->reruns[0]), block_slots[size]);
-
-            for (size_t i = 0; i < count; i++) {
-                const struct block *block = &oracle->blocks[i];
-
-                while (lower(oracle, block, late_per_slot[limit] * (int64_t)block->count,
-                             &oracle->refusals[size][block->first / block_slots[size]]))
-                    ;
-            }
+            pass(oracle, size, late_per_slot[limit]);
+            tell(oracle, ++passes);
         }
 }
 

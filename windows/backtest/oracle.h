@@ -18,6 +18,8 @@ struct oracle_setup {
     size_t span_count;
     struct wall_time begin; /* all segments are within the slots */
     size_t slots;
+    void (*tell)(void *context, double share); /* of the work, as it is done; NULL: nobody hears */
+    void *context;
 };
 
 /* One number a slot.  ERROR_INVALID for more than 2^26 requests. */

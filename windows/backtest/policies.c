@@ -5,6 +5,7 @@
  */
 #include "windows/backtest/policies.h"
 
+#include "base/progress.h"
 #include "windows/backtest/oracle.h"
 #include "windows/backtest/oracle_engines.h"
 
@@ -403,6 +404,19 @@ static int plan_oracle_engines(const struct field *field, int *servers, struct e
     return 0;
 }
 
+struct oracle_told {
+    const struct field *field;
+    double share;
+};
+
+static void tell_oracle(void *context, double share)
+{
+    struct oracle_told *told = context;
+
+    progress_within(told->field->progress, (share - told->share) * told->field->oracle_expected);
+    told->share = share;
+}
+
 static int plan_oracle(const struct field *field, double level, int *servers, struct error *err)
 {
     if (field->service->engine)
@@ -410,14 +424,20 @@ static int plan_oracle(const struct field *field, double level, int *servers, st
 
     struct search_setup setup = field_truth(field, field->whole);
     owned(arrivals) struct arrivals *arrivals = search_arrivals(&setup, 0, err);
+    struct oracle_told told = { field, 0 };
     struct oracle_setup oracle = { .arrivals = &arrivals,
                                    .repetitions = 1,
                                    .target = setup.target,
                                    .spans = field->judged,
                                    .span_count = field->judged_count,
                                    .begin = course_slot(field->course, 0),
-                                   .slots = field->course->slots };
+                                   .slots = field->course->slots,
+                                   .tell = field->progress ? tell_oracle : NULL,
+                                   .context = &told };
+    int result = arrivals ? oracle_staffing(&oracle, servers, err) : -1;
 
     (void)level;
-    return arrivals ? oracle_staffing(&oracle, servers, err) : -1;
+    if (field->progress)
+        progress_within(field->progress, -told.share * field->oracle_expected);
+    return result;
 }

@@ -118,6 +118,8 @@ void work_init(struct work *work, const struct backtest_setup *setup, struct bac
     for (size_t i = 0; i < setup->queue_count; i++) {
         init_field(work, i);
         work->requests[i] = expected_requests(&work->fields[i]);
+        work->fields[i].progress = &work->progress;
+        work->fields[i].oracle_expected = expected_plan(work, &policies[policies_oracle()], i);
     }
     work->frame = (struct run_frame){ &backtest->planned, judged, work->fields,
                                       setup->queue_count };

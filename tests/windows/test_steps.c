@@ -352,12 +352,15 @@ static void rows_that_come_late_are_to_be_rounded(void **state)
         for (int every = 1; every <= 10; every += 9) {
             owned(text) struct text *csv = text_new(1 << 20);
             struct error err = { 0 };
+            uint32_t random = 1;
 
             text_add(csv, "t,count\n");
             for (int i = 0; i < 2000; i++) {
                 char time[WALL_TEXT_SIZE];
-                int64_t late_ms = i % every == 0 && i > 0 ? i * 17 % 40 * SECOND_MS : 0;
+                int64_t late_ms = i % every == 0 && i > 0 ? 1 + (random >> 24) % 39 : 0;
 
+                late_ms *= SECOND_MS;
+                random = random * 1664525 + 1013904223;
                 text_add(csv, "%s,50\n",
                          wall_format((struct wall_time){ civil_day(2026, 11, 1) * DAY_MS +
                                                          (int64_t)i * 5 * MINUTE_MS + late_ms },

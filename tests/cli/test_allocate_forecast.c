@@ -76,7 +76,9 @@ static void one_window_is_planned_shortly_before_it(void **state)
         { ALLOCATE "--follow 2d --forecast --window day", EXIT_USAGE, "a minute to a day" },
         /* the demand ends at midnight, and the window begins at eight */
         { ALLOCATE "--out @/out --forecast --follow 1h --window day" NOW, EXIT_ERROR,
-          "begins 8h after the end of the demand" },
+          "begins 8h after the end of the demand, and --follow says 1h: give newer demand, or "
+          "--follow "
+          "8h" },
         { ALLOCATE "--forecast --window day --again", EXIT_USAGE, "--follow" },
         { ALLOCATE "--out @/out --forecast --follow 1h --window day --again" NOW, EXIT_ERROR,
           "window day is not in force when the demand ends" },

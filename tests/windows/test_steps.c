@@ -373,6 +373,37 @@ static void rows_that_come_late_are_to_be_rounded(void **state)
         }
 }
 
+/* A rare queue whose arrivals are about half an hour apart, beside one of each minute; and a few
+   rows that are alike by chance. */
+static void rare_rows_are_not_taken_for_late_ones(void **state)
+{
+    static const int few[] = { 8, 9, 11, 12 };
+    uint32_t random = 1;
+
+    (void)state;
+    for (int kind = 0; kind < 2; kind++) {
+        owned(text) struct text *csv = text_new(1 << 20);
+        int64_t begin = civil_day(2026, 11, 1) * DAY_MS;
+        int64_t ms = begin;
+        struct error err = { 0 };
+
+        text_add(csv, "t,queue,count\n");
+        if (kind == 0)
+            add_rows(csv, &ms, &(struct run){ "busy", 6000, 1, 5 });
+        ms = begin;
+        for (int i = 0; i < (kind == 0 ? 100 : 5); i++) {
+            add_rows(csv, &ms, &(struct run){ "rare", 1, 0, 1 });
+            random = random * 1664525 + 1013904223;
+            ms += (kind == 0 ? 25 + random / 65536 % 10 : (uint32_t)few[i % 4]) * MINUTE_MS;
+        }
+        owned(demand) struct demand *demand = parse(csv->chars, NULL, true, &err);
+
+        if (!demand)
+            fail_msg("kind %d: %s", kind, err.text);
+        assert_int_equal(demand_find(demand, "rare")->step_ms, MINUTE_MS);
+    }
+}
+
 /* Days are an hour shorter or longer when clocks change, and a timetable keeps its grid. */
 static void rows_on_a_grid_are_not_taken_for_late_ones(void **state)
 {
@@ -444,6 +475,7 @@ int main(void)
         cmocka_unit_test(a_row_off_the_grid_says_what_to_do),
         cmocka_unit_test(sparse_rows_behind_hours_are_told_apart_by_hand),
         cmocka_unit_test(rows_that_come_late_are_to_be_rounded),
+        cmocka_unit_test(rare_rows_are_not_taken_for_late_ones),
         cmocka_unit_test(rows_on_a_grid_are_not_taken_for_late_ones),
         cmocka_unit_test(a_few_long_rows_in_a_whole_file_are_a_change_of_step),
         cmocka_unit_test(times_that_wander_are_refused),

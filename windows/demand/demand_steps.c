@@ -54,7 +54,10 @@ static int alone_error(const struct demand_queue *queue, const struct packed_row
                                    "--missing zero");
 }
 
-static int refuse_wandering(const struct demand_queue *queue, struct error *err)
+/* shortest_ms: between rows of any queue.  If it is much shorter than this queue's step, silence
+   may explain the distances. */
+static int refuse_wandering(const struct demand_queue *queue, int64_t shortest_ms,
+                            struct error *err)
 {
     char text[DURATION_TEXT_SIZE];
     struct packed_row row;
@@ -64,7 +67,7 @@ static int refuse_wandering(const struct demand_queue *queue, struct error *err)
     int64_t step = steps_wander(times, count, &first_ms);
 
     mem_free(times);
-    if (step == 0)
+    if (step == 0 || shortest_ms <= step / 2)
         return 0;
     row = row_at(queue, first_ms);
     duration_format(step, text);
@@ -84,7 +87,7 @@ static int steps_error(const struct demand_rows *rows, size_t at,
     char other[DURATION_TEXT_SIZE];
 
     if ((problem->fault == STEPS_OFF || problem->fault == STEPS_UNEVEN) &&
-        refuse_wandering(queue, err) < 0)
+        refuse_wandering(queue, INT64_MAX, err) < 0)
         return -1;
     duration_format(problem->step_ms, step);
     duration_format(problem->other_ms, other);
@@ -293,12 +296,30 @@ static int find_shared(const struct demand_rows *rows, struct demand_steps *step
     return problem.fault == STEPS_FINE ? 0 : shared_error(rows, steps, &problem, err);
 }
 
+static int64_t shortest_distance(const struct demand_rows *rows)
+{
+    int64_t shortest_ms = INT64_MAX;
+
+    for (size_t i = 0; i < rows->queues.count; i++) {
+        size_t count;
+        int64_t *times = times_of(&rows->queues.items[i], &count);
+
+        for (size_t at = 1; at < count; at++)
+            if (times[at] - times[at - 1] < shortest_ms)
+                shortest_ms = times[at] - times[at - 1];
+        mem_free(times);
+    }
+    return shortest_ms;
+}
+
 /* The steps of all are the finest; a queue that goes its own way has the same grid. */
 static int find_for_silence(const struct demand_rows *rows, struct demand_steps *steps,
                             struct error *err)
 {
+    int64_t shortest_ms = shortest_distance(rows);
+
     for (size_t i = 0; i < rows->queues.count; i++)
-        if (refuse_wandering(&rows->queues.items[i], err) < 0)
+        if (refuse_wandering(&rows->queues.items[i], shortest_ms, err) < 0)
             return -1;
     if (find_shared(rows, steps, err) < 0)
         return -1;

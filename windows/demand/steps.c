@@ -19,7 +19,7 @@ enum {
     WHOLE_PARTS = 100,
     SHORT_BITS_MIN = 8, /* and so rare: if each distance were k steps long by chance, 1 in k would
                            be */
-    WANDER_MIN = 3,     /* one row that is late makes two distances that are off */
+    WANDER_MIN = 30,    /* distances: a few of a rare queue are alike by chance */
     WANDER_PARTS = 8,   /* a timetable's grid is not that much finer than its usual distance */
 };
 
@@ -273,6 +273,11 @@ static bool is_about(int64_t distance_ms, int64_t step_ms)
     return 2 * distance_ms > step_ms && 2 * distance_ms < 3 * step_ms;
 }
 
+static bool keeps(int64_t distance_ms, int64_t step_ms)
+{
+    return is_step(distance_ms, step_ms) || distance_ms % step_ms == 0;
+}
+
 /* Where silence leaves out steps, distances are of many lengths, or multiples of a longer step. */
 static bool do_wander(const struct steps_tallies *tallies, int64_t step_ms)
 {
@@ -284,7 +289,7 @@ static bool do_wander(const struct steps_tallies *tallies, int64_t step_ms)
         const struct steps_tally *tally = &tallies->list.items[i];
 
         divisor = steps_divisor(divisor, tally->distance_ms);
-        if (is_step(tally->distance_ms, step_ms) || tally->distance_ms % step_ms == 0)
+        if (keeps(tally->distance_ms, step_ms))
             continue;
         if (is_about(tally->distance_ms, step_ms))
             off += tally->count;
@@ -308,7 +313,7 @@ int64_t steps_wander(const int64_t *times, size_t count, int64_t *ret_ms)
     if (step > 0 && !do_wander(&tallies, step))
         step = 0;
     steps_tallies_clear(&tallies);
-    while (step > 0 && is_step(times[first] - times[first - 1], step))
+    while (step > 0 && keeps(times[first] - times[first - 1], step))
         first++;
     *ret_ms = times[first < count ? first : 0];
     return step;

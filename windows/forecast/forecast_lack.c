@@ -44,9 +44,8 @@ static const struct {
     [FORECAST_NO_DAYS] = { "no-days", "the demand has no day of it: give a longer history" },
     [FORECAST_UNKNOWN] = { "unknown",
                            "over half of each of its days is unknown, or over a tenth at "
-                           "changing times: fill the gaps, "
-                           "or give --missing zero if a step without a row means that "
-                           "nothing arrived" },
+                           "changing times: fill the gaps, or give --missing zero if a step "
+                           "without a row means that nothing arrived" },
     [FORECAST_IDLE] = { "idle", "nothing arrived on any of its known days" },
     [FORECAST_NOT_NEAR] = { "not-near", "none of its days lies within a week, or those that are "
                                         "known are over 16 weeks old: give newer demand" },

@@ -97,22 +97,36 @@ static void alike_scores_count_for_less(void **state)
     }
 }
 
-/* Two days of a hundred and twenty were mad: that is no measure of the next one in fifty. */
-static void one_day_is_no_measure_of_the_next(void **state)
+/* Of a hundred and twenty days two were mad: that is no measure of the next one in fifty.  What
+   three days reached is one. */
+static void what_three_days_reached_is_a_measure_of_the_next(void **state)
 {
-    struct conformal conformal;
+    static const struct {
+        int64_t every; /* days, from one mad day to the next */
+        double least;
+        double most;
+    } rows[] = { { 60, 0, 1 }, { 40, 3, 3 }, { 24, 3, 3 } };
     struct random random;
-    enum conformal_basis basis;
 
     (void)state;
     random_seed(&random, 3);
-    conformal_init(&conformal, 0.02);
-    for (int64_t day = 0; day < 120; day++)
-        conformal_add(&conformal, day, day % 60 == 30 ? 3 : 0.1 * random_normal(&random), false);
-    conformal.alpha = 0.02;
-    assert_true(conformal_upper(&conformal, &basis) < 1);
-    assert_int_equal(basis, CONFORMAL_RANK);
-    conformal_clear(&conformal);
+    for (size_t row = 0; row < COUNT_OF(rows); row++) {
+        struct conformal conformal;
+        enum conformal_basis basis;
+        double upper;
+
+        conformal_init(&conformal, 0.02);
+        for (int64_t day = 0; day < 120; day++) {
+            bool is_mad = day % rows[row].every == 20;
+
+            conformal_add(&conformal, day, is_mad ? 3 : 0.1 * random_normal(&random), false);
+        }
+        conformal.alpha = 0.02;
+        upper = conformal_upper(&conformal, &basis);
+        assert_true(upper >= rows[row].least && upper <= rows[row].most);
+        assert_int_equal(basis, CONFORMAL_RANK);
+        conformal_clear(&conformal);
+    }
 }
 
 /* The same with twenty windows a day, of which fewer than fourteen days are kept. */
@@ -343,7 +357,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rank_is_that_of_split_conformal),
-        cmocka_unit_test(one_day_is_no_measure_of_the_next),
+        cmocka_unit_test(what_three_days_reached_is_a_measure_of_the_next),
         cmocka_unit_test(one_window_is_no_measure_of_the_next_however_many_a_day),
         cmocka_unit_test(what_was_seen_stands_in_for_scores),
         cmocka_unit_test(students_law_is_met),

@@ -279,6 +279,25 @@ static void one_window_a_day_may_shift_too(void **state)
         fail_msg("%.1f, and %.1f before the shift", cell_of(shifted, set, "week")->point, before);
 }
 
+/* Twice as much since Saturday: Monday's plan for the week takes all of it. */
+static void a_weekend_tells_the_week_of_a_shift(void **state)
+{
+    struct plant plant = { 63, 1, 0.05, -1, 1 };
+    owned(window_set) struct window_set *set = usual_windows();
+    owned(demand) struct demand *demand = demand_of(&plant);
+    owned(forecast) struct forecast *before = forecast_of(demand, set);
+
+    (void)state;
+    for (size_t step = (size_t)61 * 144; step < demand->series[0].count; step++)
+        demand->series[0].counts[DEMAND_LOW][step] *= 2;
+    owned(forecast) struct forecast *shifted = forecast_of(demand, set);
+    double more = cell_of(shifted, set, "weekday-day")->point /
+                  cell_of(before, set, "weekday-day")->point;
+
+    if (!(more > 1.6 && more < 2.1))
+        fail_msg("%.2f times as much", more);
+}
+
 /* Twice as much for two days, among days that differ by a tenth: what is foretold is near the most
    that was ever needed, and its bound ends a tenth over it; without that rule at the cap. */
 static void no_cap_keeps_a_bound_from_what_is_foretold(void **state)
@@ -597,6 +616,7 @@ int main(void)
         cmocka_unit_test(a_doubled_level_is_covered_after_three_days),
         cmocka_unit_test(who_looks_before_each_window_sees_a_shift_sooner),
         cmocka_unit_test(one_window_a_day_may_shift_too),
+        cmocka_unit_test(a_weekend_tells_the_week_of_a_shift),
         cmocka_unit_test(no_cap_keeps_a_bound_from_what_is_foretold),
         cmocka_unit_test(a_restless_window_has_the_wider_bound),
         cmocka_unit_test(a_plan_of_one_window_is_that_which_is_scored),

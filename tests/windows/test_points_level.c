@@ -41,17 +41,31 @@ static void a_level_is_what_windows_agree_on(void **state)
         const char *name;
         int first; /* day that is known */
         double last[4];
+        int planned; /* days */
         unsigned without;
         double low; /* of the level */
         double high;
+        bool is_shift;
     } rows[] = {
-        { "nothing happens", 0, { 0 }, 0, -0.01, 0.01 },
-        { "a quiet day", 0, { 0, 0, -0.7, -0.7 }, 0, -0.01, 0 },
-        { "a quiet day, and no rule", 0, { 0, 0, -0.7, -0.7 }, FORECAST_LEVEL_SHIFT, -0.6, -0.2 },
-        { "the day after one", 0, { -0.7, -0.7, 0, 0 }, 0, -0.01, 0 },
-        { "two quiet days", 0, { -0.7, -0.7, -0.7, -0.7 }, 0, -0.7, -0.3 },
-        { "the only day, quiet", DAYS - 1, { 0, 0, -0.7, -0.7 }, 0, -1e-9, 1e-9 },
-        { "a busy day", 0, { 0, 0, 0.6, 0.6 }, 0, 0.2, 0.5 },
+        { "nothing happens", 0, { 0 }, 7, 0, -0.01, 0.01, false },
+        { "a quiet day", 0, { 0, 0, -0.7, -0.7 }, 7, 0, -0.01, 0, false },
+        { "a quiet day, and no rule",
+          0,
+          { 0, 0, -0.7, -0.7 },
+          7,
+          FORECAST_LEVEL_SHIFT,
+          -0.6,
+          -0.2,
+          false },
+        { "the day after one", 0, { -0.7, -0.7, 0, 0 }, 7, 0, -0.01, 0, false },
+        { "two quiet days", 0, { -0.7, -0.7, -0.7, -0.7 }, 7, 0, -0.7, -0.3, false },
+        { "the only day, quiet", DAYS - 1, { 0, 0, -0.7, -0.7 }, 7, 0, -1e-9, 1e-9, false },
+        { "a busy day", 0, { 0, 0, 0.6, 0.6 }, 7, 0, 0.2, 0.5, false },
+        { "two busy days", 0, { 0.5, 0.7, 0.6, 0.6 }, 7, 0, 0.599, 0.601, true },
+        { "two of seven days", DAYS - 7, { 0.6, 0.6, 0.6, 0.6 }, 7, 0, 0.599, 0.601, true },
+        { "a day too few", DAYS - 6, { 0.6, 0.6, 0.6, 0.6 }, 7, 0, 0.3, 0.55, false },
+        { "two busy days, before one", 0, { 0.6, 0.6, 0.6, 0.6 }, 1, 0, 0.3, 0.55, false },
+        { "and no rule", 0, { 0.6, 0.6, 0.6, 0.6 }, 7, FORECAST_LEVEL_SHIFT, 0.3, 0.55, false },
     };
 
     (void)state;
@@ -62,8 +76,9 @@ static void a_level_is_what_windows_agree_on(void **state)
         struct points_level level;
 
         make(&forecast, cells, rows[row].first, rows[row].last);
-        level = points_level(&forecast, &origin, rows[row].without);
-        if (level.is_shift || level.value < rows[row].low || level.value > rows[row].high)
+        level = points_level(&forecast, &origin, rows[row].planned, rows[row].without);
+        if (level.is_shift != rows[row].is_shift || level.value < rows[row].low ||
+            level.value > rows[row].high)
             fail_msg("%s: %.3f, shift %d", rows[row].name, level.value, level.is_shift);
         for (int window = 0; window < WINDOWS; window++)
             array_clear(&cells[window].past);
@@ -135,7 +150,7 @@ static void hours_tell_a_shift_from_an_outage(void **state)
         struct points_level level;
 
         make_hours(cells, rows[row].last, rows[row].expected, rows[row].known);
-        level = points_level(&forecast, &origin, 0);
+        level = points_level(&forecast, &origin, 1, 0);
         if (level.is_shift != rows[row].is_shift || level.value < rows[row].low ||
             level.value > rows[row].high)
             fail_msg("%s: %.3f, shift %d", rows[row].name, level.value, level.is_shift);

@@ -11,7 +11,8 @@
 enum {
     TOP_SCORES = 4,
     TOP_DAYS = 14,
-    SPREAD_DAYS = 3, /* known ones, whose distances tell something */
+    REACHED_DAYS = 3, /* what so many days reached is no accident */
+    SPREAD_DAYS = 3,  /* known ones, whose distances tell something */
 };
 
 static const double step = 0.01;     /* of alpha, for a miss */
@@ -149,6 +150,27 @@ static double granted(const struct conformal *conformal)
                 fmax(prior_least, prior_spreads * sqrt(conformal->expected_squares)));
 }
 
+/* The greatest score that REACHED_DAYS days reached. */
+static double reached(const struct conformal *conformal)
+{
+    const struct conformal_score *order = conformal->order.items;
+    double highest[REACHED_DAYS]; /* of the days, the least of them first */
+
+    for (size_t i = 0; i < REACHED_DAYS; i++)
+        highest[i] = -HUGE_VAL;
+    for (size_t i = 0, next; i < conformal->order.count; i = next) {
+        double most = order[i].score;
+        size_t at = 0;
+
+        for (next = i + 1; next < conformal->order.count && order[next].day == order[i].day; next++)
+            most = fmax(most, order[next].score);
+        for (; at + 1 < REACHED_DAYS && highest[at + 1] < most; at++)
+            highest[at] = highest[at + 1];
+        highest[at] = fmax(highest[at], most);
+    }
+    return highest[0];
+}
+
 struct conformal_sight conformal_look(const struct conformal *conformal)
 {
     double alike = likeness(conformal);
@@ -168,6 +190,7 @@ struct conformal_sight conformal_look(const struct conformal *conformal)
         .mean = mean,
         .deviation = sqrt(squares / (freedom + count) * (1 + 1 / (still + count))),
         .freedom = freedom + count,
+        .reached = reached(conformal),
     };
 }
 
@@ -209,7 +232,7 @@ double conformal_upper_at(const struct conformal *conformal, const struct confor
     rank = rank_of(conformal, sight, misses->alpha);
     score = conformal->scores.items[rank > count ? count - 1 : rank - 1];
     if (rank + TOP_SCORES > count && conformal->days_seen >= TOP_DAYS)
-        return fmin(score, sight->mean + margin_of(sight, 1 - misses->alpha));
+        return fmin(score, fmax(sight->reached, sight->mean + margin_of(sight, 1 - misses->alpha)));
     return score;
 }
 

@@ -16,8 +16,9 @@
  * what is taken for granted of queues (a deviation of 0.1 to 0.25, by the distances between the
  * known days, with the weight of three scores) stands in: wide at first, and soon as narrow as the
  * scores are.  After two weeks it also stands in where the rank is among the four greatest scores
- * and it is less: one bad day is no measure of the next. How far days lay apart before any of them
- * was scored may be said, too (conformal_expect()).
+ * and it is less: one bad day is no measure of the next.  What three days reached is: the bound is
+ * not under that then.  How far days lay apart before any of them was scored may be said, too
+ * (conformal_expect()).
  */
 #pragma once
 
@@ -71,6 +72,7 @@ struct conformal_sight {
     double mean;  /* mean of the next score */
     double deviation; /* deviation of the next score, by Student's t */
     double freedom;   /* with so many degrees */
+    double reached;   /* the greatest score that three days reached; -HUGE_VAL: of fewer days */
 };
 
 struct conformal_sight conformal_look(const struct conformal *conformal);

@@ -235,13 +235,19 @@ static void look_at_scores(struct rolling *rolling, enum forecast_method method)
             conformal, &sight, &rolling->adapted[method][bound], &rolling->bases[method][bound]);
 }
 
+static struct points_level level_of(const struct rolling *rolling)
+{
+    return points_level(rolling->forecast, &rolling->origin, origins_horizon(rolling->setup),
+                        rolling->setup->without);
+}
+
 /* The level, the cap and the bounds of the queue as a whole at an origin. */
 static void look_around(struct rolling *rolling)
 {
     double days;
     double squares = spread_of_days(rolling->forecast, &rolling->origin, &days);
 
-    rolling->level = points_level(rolling->forecast, &rolling->origin, rolling->setup->without);
+    rolling->level = level_of(rolling);
     rolling->carried = 0;
     if (has(rolling, FORECAST_CARRY_OVER) && rolling->setup->lead_ms == 0 &&
         origins_horizon(rolling->setup) == 1) {
@@ -350,7 +356,7 @@ static void aim_at(struct rolling *rolling, int64_t day)
     if (!rolling->origin.is_late || rolling->origin.day == day)
         return;
     rolling->origin.day = day;
-    rolling->level = points_level(rolling->forecast, &rolling->origin, rolling->setup->without);
+    rolling->level = level_of(rolling);
 }
 
 /* The day of greatest need among the window's days within the horizon; the next one if there is

@@ -42,8 +42,9 @@ struct points_level {
     bool is_lasting; /* of hours: what one lay over its profile, those four hours later do, too */
 };
 
+/* For a plan of so many days. */
 struct points_level points_level(const struct forecast *forecast,
-                                 const struct points_origin *origin, unsigned without);
+                                 const struct points_origin *origin, int planned, unsigned without);
 
 /* How much of that is left on `day`. */
 double points_level_left(const struct points_level *level, int64_t day,

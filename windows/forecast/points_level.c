@@ -4,11 +4,11 @@
  * The level of a queue's last days, over their profiles: a fading mean of what each window lay over
  * its own.  A plan that follows the day has the level of the last hours (level_filter.h).
  *
- * Three rules override it.  If each of the last two hours lay so far over its profile that noise
- * does not explain it, the level has shifted, and their mean counts without fading.  Hours of less
- * than half of their profile are an outage, which ends at once: they do not count for the hours to
- * come.  And one quiet day is a holiday or an outage before it is a new level: the days after it
- * are planned lower only when two days agree.
+ * Three rules override it.  If each of the last two days (for a plan of several) or hours lay so
+ * far over its profile that noise does not explain it, the level has shifted, and their mean does
+ * not fade.  Hours of less than half of their profile are an outage, which ends at once: they do
+ * not count for the hours to come.  And one quiet day is a holiday or an outage before it is a new
+ * level: the days after it are planned lower only when two days agree.
  */
 #include "windows/forecast/forecast_parts.h"
 #include "windows/forecast/level_filter.h"
@@ -18,10 +18,11 @@
 #include <stdlib.h>
 
 enum {
-    LEVEL_DAYS = 14, /* longer ago says nothing of the level */
-    SHIFT_HOURS = 2,
-    NOISE_HOURS = 72, /* at least, to know what noise is */
-    AHEAD_HOURS = 2,  /* from a plan until its window is in force */
+    LEVEL_DAYS = 14,  /* longer ago says nothing of the level */
+    SHIFTED = 2,      /* last hours or days, */
+    NOISE_HOURS = 72, /* of so many at least, to know what noise is */
+    NOISE_DAYS = 7,
+    AHEAD_HOURS = 2, /* from a plan until its window is in force */
 };
 
 static const double most = 0.6931471805599453; /* ln 2, of one window or hour */
@@ -157,67 +158,90 @@ static double noise_of(const struct rests *rests)
     return fmax(deviation_of_median * median, noise_least);
 }
 
-/* The mean of the last hours, if the least of them is above the noise; 0: there is no shift. */
-static double shift_of(const struct rests *rests)
+/* The mean of the last ones of so many at least, if each of them is above the noise; 0: there is no
+   shift. */
+static double shift_of(const struct rests *rests, size_t least_count)
 {
     size_t count = rests->list.count;
     double least = HUGE_VAL;
     double sum = 0;
 
-    if (count < NOISE_HOURS)
+    if (count < least_count)
         return 0;
-    for (size_t i = count - SHIFT_HOURS; i < count; i++) {
+    for (size_t i = count - SHIFTED; i < count; i++) {
         least = fmin(least, rests->list.items[i].value);
         sum += rests->list.items[i].value;
     }
-    return least > shift_deviations * noise_of(rests) ? sum / SHIFT_HOURS : 0;
+    return least > shift_deviations * noise_of(rests) ? sum / SHIFTED : 0;
 }
 
-/* The mean of the day before `*from`, which becomes where that day begins. */
-static double mean_of_day(const struct rests *rests, size_t *from)
+/* The mean of each day. */
+static void list_days(const struct rests *rests, struct rests *out)
 {
     const struct rest *items = rests->list.items;
-    size_t end = *from;
-    double sum = 0;
 
-    while (*from > 0 && items[*from - 1].day == items[end - 1].day)
-        sum += items[--*from].value;
-    return sum / (double)(end - *from);
+    for (size_t from = 0, next; from < rests->list.count; from = next) {
+        struct rest day = items[from];
+
+        for (next = from + 1; next < rests->list.count && items[next].day == day.day; next++)
+            day.value += items[next].value;
+        day.value /= (double)(next - from);
+        *array_add(&out->list) = day;
+    }
 }
 
 /* A level below zero counts only as far as the last two days agree: the higher of them limits it.
    With a single day it is 0. */
-static double agreed(const struct rests *rests, double level)
+static double agreed(const struct rests *days, double level)
 {
-    size_t from = rests->list.count;
-    double last = mean_of_day(rests, &from);
+    const struct rest *items = days->list.items;
+    size_t count = days->list.count;
 
-    return from > 0 ? fmin(0, fmax(level, fmax(last, mean_of_day(rests, &from)))) : 0;
+    return count > 1 ? fmin(0, fmax(level, fmax(items[count - 1].value, items[count - 2].value)))
+                     : 0;
+}
+
+/* Today's first windows say nothing of a holiday. */
+static bool is_today(const struct rests *days, const struct points_origin *origin)
+{
+    size_t count = days->list.count;
+
+    return count > 0 && days->list.items[count - 1].day >= origin->day;
+}
+
+/* A plan for one day is mended the next night, and then its misses have widened its bounds: it
+   needs no such rule.  Weekdays soon take a shift into their profiles, and it would leave weekends
+   too low. */
+static double shift_of_days(const struct rests *days, int planned)
+{
+    return planned > 1 ? shift_of(days, NOISE_DAYS) : 0;
 }
 
 struct points_level points_level(const struct forecast *forecast,
-                                 const struct points_origin *origin, unsigned without)
+                                 const struct points_origin *origin, int planned, unsigned without)
 {
-    struct points_level level;
+    bool is_late = origin->is_late;
+    struct points_level level = { .left = left };
     struct rests rests = { 0 };
-    bool is_today;
+    struct rests days = { 0 };
+    double shift;
 
-    list_rests(origin->is_late ? forecast->hours : forecast, origin, &rests);
-    if (origin->is_late)
+    list_rests(is_late ? forecast->hours : forecast, origin, &rests);
+    list_days(&rests, &days);
+    if (is_late)
         level = level_of_hours(&rests, origin);
     else
-        level = (struct points_level){ .value = mean_level(&rests), .left = left };
-    is_today = rests.list.count > 0 && rests.list.items[rests.list.count - 1].day >= origin->day;
-    if (without & FORECAST_LEVEL_SHIFT) {
-        array_clear(&rests.list);
-        return level;
+        level.value = mean_level(&rests);
+    if ((without & FORECAST_LEVEL_SHIFT) == 0) {
+        shift = is_late ? shift_of(&rests, NOISE_HOURS) : shift_of_days(&days, planned);
+        level.is_shift = shift > fmax(level.value, 0);
+        if (level.is_shift)
+            level.value = shift;
+        else if (level.value < 0 && !is_today(&days, origin))
+            level.value = agreed(&days, level.value);
     }
-    level.is_shift = origin->is_late && shift_of(&rests) > 0;
-    if (level.is_shift)
-        level.value = shift_of(&rests);
-    else if (level.value < 0 && !is_today)
-        level.value = agreed(&rests, level.value);
     array_clear(&rests.list);
+    array_clear(&days.list);
     return level;
 }
 

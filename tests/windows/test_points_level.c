@@ -13,7 +13,7 @@ enum { DAYS = 30, WINDOWS = 2, DAY_HOURS = 24, NEED = 100 };
 
 /* Two windows a day, from midnight and from noon, UTC. */
 static void make(struct forecast *forecast, struct forecast_cell cells[WINDOWS], int first,
-                 const double last[4])
+                 double expected, const double last[4])
 {
     *forecast = (struct forecast){ .cells = cells, .count = WINDOWS };
     for (int window = 0; window < WINDOWS; window++)
@@ -21,6 +21,7 @@ static void make(struct forecast *forecast, struct forecast_cell cells[WINDOWS],
     for (int day = first; day < DAYS; day++)
         for (int window = 0; window < WINDOWS; window++) {
             int from_end = (DAYS - day) * WINDOWS - window; /* 4, 3, 2, 1: the last two days */
+            double profile = from_end <= 4 ? expected : NEED;
             double rest = from_end <= 4 ? last[4 - from_end] : 0.01 * (day % 2 ? 1 : -1);
             int64_t begin_ms = day * (int64_t)DAY_MS + window * 12 * (int64_t)HOUR_MS;
 
@@ -29,8 +30,8 @@ static void make(struct forecast *forecast, struct forecast_cell cells[WINDOWS],
                 .begin = { begin_ms },
                 .end = { begin_ms + 12 * (int64_t)HOUR_MS },
                 .is_known = true,
-                .need = NEED * exp(rest),
-                .profile = NEED,
+                .need = profile * exp(rest),
+                .profile = profile,
             };
         }
 }
@@ -46,9 +47,10 @@ static void a_level_is_what_windows_agree_on(void **state)
         double low; /* of the level */
         double high;
         bool is_shift;
+        double expected; /* of the last two days */
     } rows[] = {
-        { "nothing happens", 0, { 0 }, 7, 0, -0.01, 0.01, false },
-        { "a quiet day", 0, { 0, 0, -0.7, -0.7 }, 7, 0, -0.01, 0, false },
+        { "nothing happens", 0, { 0 }, 7, 0, -0.01, 0.01, false, NEED },
+        { "a quiet day", 0, { 0, 0, -0.7, -0.7 }, 7, 0, -0.01, 0, false, NEED },
         { "a quiet day, and no rule",
           0,
           { 0, 0, -0.7, -0.7 },
@@ -56,16 +58,43 @@ static void a_level_is_what_windows_agree_on(void **state)
           FORECAST_LEVEL_SHIFT,
           -0.6,
           -0.2,
-          false },
-        { "the day after one", 0, { -0.7, -0.7, 0, 0 }, 7, 0, -0.01, 0, false },
-        { "two quiet days", 0, { -0.7, -0.7, -0.7, -0.7 }, 7, 0, -0.7, -0.3, false },
-        { "the only day, quiet", DAYS - 1, { 0, 0, -0.7, -0.7 }, 7, 0, -1e-9, 1e-9, false },
-        { "a busy day", 0, { 0, 0, 0.6, 0.6 }, 7, 0, 0.2, 0.5, false },
-        { "two busy days", 0, { 0.5, 0.7, 0.6, 0.6 }, 7, 0, 0.599, 0.601, true },
-        { "two of seven days", DAYS - 7, { 0.6, 0.6, 0.6, 0.6 }, 7, 0, 0.599, 0.601, true },
-        { "a day too few", DAYS - 6, { 0.6, 0.6, 0.6, 0.6 }, 7, 0, 0.3, 0.55, false },
-        { "two busy days, before one", 0, { 0.6, 0.6, 0.6, 0.6 }, 1, 0, 0.3, 0.55, false },
-        { "and no rule", 0, { 0.6, 0.6, 0.6, 0.6 }, 7, FORECAST_LEVEL_SHIFT, 0.3, 0.55, false },
+          false,
+          NEED },
+        { "the day after one", 0, { -0.7, -0.7, 0, 0 }, 7, 0, -0.01, 0, false, NEED },
+        { "two quiet days", 0, { -0.7, -0.7, -0.7, -0.7 }, 7, 0, -0.7, -0.3, false, NEED },
+        { "the only day, quiet", DAYS - 1, { 0, 0, -0.7, -0.7 }, 7, 0, -1e-9, 1e-9, false, NEED },
+        { "a busy day", 0, { 0, 0, 0.6, 0.6 }, 7, 0, 0.2, 0.5, false, NEED },
+        { "two busy days", 0, { 0.5, 0.7, 0.6, 0.6 }, 7, 0, 0.599, 0.601, true, NEED },
+        { "two on which a third is expected",
+          0,
+          { 0.6, 0.6, 0.6, 0.6 },
+          7,
+          0,
+          0.599,
+          0.601,
+          true,
+          NEED / 3. },
+        { "two on which little is expected",
+          0,
+          { 0.6, 0.6, 0.6, 0.6 },
+          7,
+          0,
+          0.3,
+          0.55,
+          false,
+          NEED / 6. },
+        { "two of seven days", DAYS - 7, { 0.6, 0.6, 0.6, 0.6 }, 7, 0, 0.599, 0.601, true, NEED },
+        { "a day too few", DAYS - 6, { 0.6, 0.6, 0.6, 0.6 }, 7, 0, 0.3, 0.55, false, NEED },
+        { "two busy days, before one", 0, { 0.6, 0.6, 0.6, 0.6 }, 1, 0, 0.3, 0.55, false, NEED },
+        { "and no rule",
+          0,
+          { 0.6, 0.6, 0.6, 0.6 },
+          7,
+          FORECAST_LEVEL_SHIFT,
+          0.3,
+          0.55,
+          false,
+          NEED },
     };
 
     (void)state;
@@ -75,7 +104,7 @@ static void a_level_is_what_windows_agree_on(void **state)
         struct points_origin origin = { DAYS, { DAYS * (int64_t)DAY_MS }, false };
         struct points_level level;
 
-        make(&forecast, cells, rows[row].first, rows[row].last);
+        make(&forecast, cells, rows[row].first, rows[row].expected, rows[row].last);
         level = points_level(&forecast, &origin, rows[row].planned, rows[row].without);
         if (level.is_shift != rows[row].is_shift || level.value < rows[row].low ||
             level.value > rows[row].high)

@@ -28,6 +28,7 @@ enum {
 static const double most = 0.6931471805599453; /* ln 2, of one window or hour */
 static const double shift_deviations = 3;
 static const double noise_least = 0.04;
+static const double usual_least = 0.25;           /* of the mean day */
 static const double deviation_of_median = 1.4826; /* of the normal law's distances */
 
 /* The decay of the last days' level. */
@@ -175,7 +176,7 @@ static double shift_of(const struct rests *rests, size_t least_count)
     return least > shift_deviations * noise_of(rests) ? sum / SHIFTED : 0;
 }
 
-/* The mean of each day. */
+/* The mean of each day, and the sum of its profiles. */
 static void list_days(const struct rests *rests, struct rests *out)
 {
     const struct rest *items = rests->list.items;
@@ -183,8 +184,10 @@ static void list_days(const struct rests *rests, struct rests *out)
     for (size_t from = 0, next; from < rests->list.count; from = next) {
         struct rest day = items[from];
 
-        for (next = from + 1; next < rests->list.count && items[next].day == day.day; next++)
+        for (next = from + 1; next < rests->list.count && items[next].day == day.day; next++) {
             day.value += items[next].value;
+            day.profile += items[next].profile;
+        }
         day.value /= (double)(next - from);
         *array_add(&out->list) = day;
     }
@@ -209,12 +212,26 @@ static bool is_today(const struct rests *days, const struct points_origin *origi
     return count > 0 && days->list.items[count - 1].day >= origin->day;
 }
 
+/* Weekends on which hardly anything is expected tell nothing of Monday. */
+static bool are_usual(const struct rests *days)
+{
+    double sum = 0;
+    double least = HUGE_VAL;
+
+    for (size_t i = 0; i < days->list.count; i++) {
+        sum += days->list.items[i].profile;
+        if (i + SHIFTED >= days->list.count)
+            least = fmin(least, days->list.items[i].profile);
+    }
+    return least * (double)days->list.count >= usual_least * sum;
+}
+
 /* A plan for one day is mended the next night, and then its misses have widened its bounds: it
    needs no such rule.  Weekdays soon take a shift into their profiles, and it would leave weekends
    too low. */
 static double shift_of_days(const struct rests *days, int planned)
 {
-    return planned > 1 ? shift_of(days, NOISE_DAYS) : 0;
+    return planned > 1 && are_usual(days) ? shift_of(days, NOISE_DAYS) : 0;
 }
 
 struct points_level points_level(const struct forecast *forecast,

@@ -48,9 +48,10 @@ static void a_level_is_what_windows_agree_on(void **state)
         double high;
         bool is_shift;
         double expected; /* of the last two days */
+        int later;       /* days, of which nothing is known, until the plan */
     } rows[] = {
-        { "nothing happens", 0, { 0 }, 7, 0, -0.01, 0.01, false, NEED },
-        { "a quiet day", 0, { 0, 0, -0.7, -0.7 }, 7, 0, -0.01, 0, false, NEED },
+        { "nothing happens", 0, { 0 }, 7, 0, -0.01, 0.01, false, NEED, 0 },
+        { "a quiet day", 0, { 0, 0, -0.7, -0.7 }, 7, 0, -0.01, 0, false, NEED, 0 },
         { "a quiet day, and no rule",
           0,
           { 0, 0, -0.7, -0.7 },
@@ -59,12 +60,22 @@ static void a_level_is_what_windows_agree_on(void **state)
           -0.6,
           -0.2,
           false,
-          NEED },
-        { "the day after one", 0, { -0.7, -0.7, 0, 0 }, 7, 0, -0.01, 0, false, NEED },
-        { "two quiet days", 0, { -0.7, -0.7, -0.7, -0.7 }, 7, 0, -0.7, -0.3, false, NEED },
-        { "the only day, quiet", DAYS - 1, { 0, 0, -0.7, -0.7 }, 7, 0, -1e-9, 1e-9, false, NEED },
-        { "a busy day", 0, { 0, 0, 0.6, 0.6 }, 7, 0, 0.2, 0.5, false, NEED },
-        { "two busy days", 0, { 0.5, 0.7, 0.6, 0.6 }, 7, 0, 0.599, 0.601, true, NEED },
+          NEED,
+          0 },
+        { "the day after one", 0, { -0.7, -0.7, 0, 0 }, 7, 0, -0.01, 0, false, NEED, 0 },
+        { "two quiet days", 0, { -0.7, -0.7, -0.7, -0.7 }, 7, 0, -0.7, -0.3, false, NEED, 0 },
+        { "the only day, quiet",
+          DAYS - 1,
+          { 0, 0, -0.7, -0.7 },
+          7,
+          0,
+          -1e-9,
+          1e-9,
+          false,
+          NEED,
+          0 },
+        { "a busy day", 0, { 0, 0, 0.6, 0.6 }, 7, 0, 0.2, 0.5, false, NEED, 0 },
+        { "two busy days", 0, { 0.5, 0.7, 0.6, 0.6 }, 7, 0, 0.599, 0.601, true, NEED, 0 },
         { "two on which a third is expected",
           0,
           { 0.6, 0.6, 0.6, 0.6 },
@@ -73,7 +84,8 @@ static void a_level_is_what_windows_agree_on(void **state)
           0.599,
           0.601,
           true,
-          NEED / 3. },
+          NEED / 3.,
+          0 },
         { "two on which little is expected",
           0,
           { 0.6, 0.6, 0.6, 0.6 },
@@ -82,10 +94,30 @@ static void a_level_is_what_windows_agree_on(void **state)
           0.3,
           0.55,
           false,
-          NEED / 6. },
-        { "two of seven days", DAYS - 7, { 0.6, 0.6, 0.6, 0.6 }, 7, 0, 0.599, 0.601, true, NEED },
-        { "a day too few", DAYS - 6, { 0.6, 0.6, 0.6, 0.6 }, 7, 0, 0.3, 0.55, false, NEED },
-        { "two busy days, before one", 0, { 0.6, 0.6, 0.6, 0.6 }, 1, 0, 0.3, 0.55, false, NEED },
+          NEED / 6.,
+          0 },
+        { "two of seven days",
+          DAYS - 7,
+          { 0.6, 0.6, 0.6, 0.6 },
+          7,
+          0,
+          0.599,
+          0.601,
+          true,
+          NEED,
+          0 },
+        { "two, and a day that is unknown",
+          0,
+          { 0.6, 0.6, 0.6, 0.6 },
+          7,
+          0,
+          0.2,
+          0.55,
+          false,
+          NEED,
+          1 },
+        { "a day too few", DAYS - 6, { 0.6, 0.6, 0.6, 0.6 }, 7, 0, 0.3, 0.55, false, NEED, 0 },
+        { "two busy days, before one", 0, { 0.6, 0.6, 0.6, 0.6 }, 1, 0, 0.3, 0.55, false, NEED, 0 },
         { "and no rule",
           0,
           { 0.6, 0.6, 0.6, 0.6 },
@@ -94,14 +126,16 @@ static void a_level_is_what_windows_agree_on(void **state)
           0.3,
           0.55,
           false,
-          NEED },
+          NEED,
+          0 },
     };
 
     (void)state;
     for (size_t row = 0; row < COUNT_OF(rows); row++) {
         struct forecast forecast;
         struct forecast_cell cells[WINDOWS];
-        struct points_origin origin = { DAYS, { DAYS * (int64_t)DAY_MS }, false };
+        int64_t day = DAYS + rows[row].later;
+        struct points_origin origin = { day, { day * (int64_t)DAY_MS }, false };
         struct points_level level;
 
         make(&forecast, cells, rows[row].first, rows[row].expected, rows[row].last);

@@ -212,26 +212,31 @@ static bool is_today(const struct rests *days, const struct points_origin *origi
     return count > 0 && days->list.items[count - 1].day >= origin->day;
 }
 
-/* Weekends on which hardly anything is expected tell nothing of Monday. */
-static bool are_usual(const struct rests *days)
+/* Weekends on which hardly anything is expected tell nothing of Monday, and neither do days before
+   a gap. */
+static bool are_telling(const struct rests *days, const struct points_origin *origin)
 {
+    size_t count = days->list.count;
     double sum = 0;
     double least = HUGE_VAL;
 
-    for (size_t i = 0; i < days->list.count; i++) {
+    if (count < SHIFTED || days->list.items[count - SHIFTED].day < origin->day - SHIFTED)
+        return false;
+    for (size_t i = 0; i < count; i++) {
         sum += days->list.items[i].profile;
-        if (i + SHIFTED >= days->list.count)
+        if (i + SHIFTED >= count)
             least = fmin(least, days->list.items[i].profile);
     }
-    return least * (double)days->list.count >= usual_least * sum;
+    return least * (double)count >= usual_least * sum;
 }
 
 /* A plan for one day is mended the next night, and then its misses have widened its bounds: it
    needs no such rule.  Weekdays soon take a shift into their profiles, and it would leave weekends
    too low. */
-static double shift_of_days(const struct rests *days, int planned)
+static double shift_of_days(const struct rests *days, const struct points_origin *origin,
+                            int planned)
 {
-    return planned > 1 && are_usual(days) ? shift_of(days, NOISE_DAYS) : 0;
+    return planned > 1 && are_telling(days, origin) ? shift_of(days, NOISE_DAYS) : 0;
 }
 
 struct points_level points_level(const struct forecast *forecast,
@@ -250,7 +255,7 @@ struct points_level points_level(const struct forecast *forecast,
     else
         level.value = mean_level(&rests);
     if ((without & FORECAST_LEVEL_SHIFT) == 0) {
-        shift = is_late ? shift_of(&rests, NOISE_HOURS) : shift_of_days(&days, planned);
+        shift = is_late ? shift_of(&rests, NOISE_HOURS) : shift_of_days(&days, origin, planned);
         level.is_shift = shift > fmax(level.value, 0);
         if (level.is_shift)
             level.value = shift;

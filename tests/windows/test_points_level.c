@@ -88,7 +88,7 @@ static void two_busy_days_are_a_shift_for_a_week(void **state)
         { "two of seven days", DAYS - 7, 0, NEED, WEEK_DAYS, 0, true },
         { "two of six", DAYS - 6, 0, NEED, WEEK_DAYS, 0, false },
         { "a third is expected", 0, 0, NEED / 3., WEEK_DAYS, 0, true },
-        { "hardly anything is", 0, 0, NEED / 6., WEEK_DAYS, 0, false },
+        { "hardly anything is", 0, 0, NEED / 12., WEEK_DAYS, 0, false },
         { "a day is unknown since", 0, 1, NEED, WEEK_DAYS, 0, false },
         { "a plan for one day", 0, 0, NEED, 1, 0, false },
         { "no such rule", 0, 0, NEED, WEEK_DAYS, FORECAST_LEVEL_SHIFT, false },

@@ -28,7 +28,7 @@ enum {
 static const double most = 0.6931471805599453; /* ln 2, of one window or hour */
 static const double shift_deviations = 3;
 static const double noise_least = 0.04;
-static const double usual_least = 0.25;           /* of the mean day */
+static const double usual_least = 0.15;           /* of the mean day */
 static const double deviation_of_median = 1.4826; /* of the normal law's distances */
 
 /* The decay of the last days' level. */

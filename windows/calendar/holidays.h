@@ -3,8 +3,8 @@
  *
  * Public holidays: rules of a country as a plain text file, and the days that follow from them.
  * The files stand in windows/holidays/, named by the country's two letters (ISO 3166), and are part
- * of the program.  One rule a line, `RULE [years=..] [observed=..|moved=..] NAME`; # begins a
- * comment line:
+ * of the program.  One rule a line, `RULE [years=..] [observed=..|moved=..] NAME`, the name in
+ * English; # begins a comment line:
  *
  *     12-25                    the same date each year
  *     12-25..12-26             each day of a range, at most 31 days

@@ -6,7 +6,7 @@
 #include "broker/terminal/rate.h"
 
 #include "base/text.h"
-#include "windows/demand/cells.h"
+#include "windows/demand/column_unit.h"
 
 #include <string.h>
 
@@ -20,7 +20,7 @@ bool rate_parse(const char *text, double *ret_per_s)
     if (!slash || slash - text >= (ptrdiff_t)sizeof number)
         return false;
     text_copy(number, (size_t)(slash - text) + 1, text);
-    seconds = cell_unit_seconds(slash + 1);
+    seconds = column_unit_seconds(slash + 1);
     if (seconds == 0 || !text_to_double(number, &value) || value < 0)
         return false;
     require(seconds > 0);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A rate as people write it: 1.2/s, 70/m or 70/min, 4000/h.
+ * A rate as people write it: 1.2/s, 70/m or 70/min, 4000/h, 90000/day.
  */
 #pragma once
 

@@ -6,6 +6,7 @@
 #include "windows/demand/cells.h"
 
 #include "base/text.h"
+#include "windows/demand/column_unit.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,14 +32,6 @@ static const struct {
 } zone_names[] = {
     { " +0000 UTC", "Z" }, { " UTC", "Z" }, { "UTC", "Z" },
     { " GMT", "Z" },       { "GMT", "Z" },  { " Z", "Z" },
-};
-
-static const struct {
-    const char *name;
-    double seconds;
-} rate_units[] = {
-    { "s", 1 },    { "sec", 1 },     { "second", 1 }, { "m", 60 },
-    { "min", 60 }, { "minute", 60 }, { "h", 3600 },   { "hour", 3600 },
 };
 
 static const struct {
@@ -206,14 +199,6 @@ bool cell_time_like(struct cell_clock *clock, const char *text, struct cell_time
     return true;
 }
 
-double cell_unit_seconds(const char *unit)
-{
-    for (size_t i = 0; i < COUNT_OF(rate_units); i++)
-        if (strcasecmp(rate_units[i].name, unit) == 0)
-            return rate_units[i].seconds;
-    return 0;
-}
-
 /* 1.234 and 1,234: a thousand and more to some, little over one to others. */
 static bool is_group(const char *number, char mark)
 {
@@ -253,24 +238,23 @@ static const char *read_number(char number[NUMBER_CHARS], char delimiter, double
 static bool read_slowly(const char *text, char delimiter, struct packed_row *row,
                         const char **ret_why)
 {
-    const char *slash = strchr(text, '/');
-    double seconds = slash ? cell_unit_seconds(slash + 1 + strspn(slash + 1, " ")) : 1;
-    size_t length = slash ? (size_t)(slash - text) : strlen(text);
+    size_t length = strspn(text, "0123456789.,+-eE");
+    const char *unit = text + length + strspn(text + length, " ");
     char number[NUMBER_CHARS];
+    double seconds;
 
     *ret_why = "a number like 12, 28.5 or 70/min";
-    while (length > 0 && text[length - 1] == ' ')
-        length--;
-    if (seconds == 0 || length == 0 || length >= sizeof number)
+    if (length == 0 || length >= sizeof number || !column_unit_read(unit, &seconds))
         return false;
     memcpy(number, text, length);
     number[length] = '\0';
     *ret_why = read_number(number, delimiter, &row->value);
     if (*ret_why)
         return false;
-    row->kind = slash ? PACKED_RATE : PACKED_REAL;
-    row->value /= seconds;
-    if (!slash && row->value == floor(row->value))
+    row->kind = seconds > 0 ? PACKED_RATE : PACKED_REAL;
+    if (seconds > 0)
+        row->value /= seconds;
+    else if (row->value == floor(row->value))
         row->kind = PACKED_COUNT;
     if (row->value > INT32_MAX) {
         *ret_why = "at most 2147483647";

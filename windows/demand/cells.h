@@ -38,9 +38,9 @@ struct cell_clock {
 };
 bool cell_time_like(struct cell_clock *clock, const char *text, struct cell_time *ret);
 
-/* A number of requests, with or without a fraction; with "/s", "/min" or "/h" it is a rate.  In
-   files whose delimiter is a semicolon a comma may be the decimal point.  Sets value and kind.
-   false: ret_why is the expected form. */
+/* A number of requests, with or without a fraction; with a unit like "/s", "req/s" or "/min" it is
+   a rate.  In files whose delimiter is a semicolon a comma may be the decimal point.  Sets value
+   and kind.  false: ret_why is the expected form. */
 bool cell_count(const char *text, char delimiter, struct packed_row *row, const char **ret_why);
 
 /* What a number shows of points in its file: "1.5" is a decimal one, "1.234" may be a thousand. */
@@ -55,6 +55,3 @@ bool cell_class(const char *text, enum demand_class *ret);
 
 /* Whether the cell says that nothing is known: "", "NaN", "null" and the like. */
 bool cell_is_void(const char *text);
-
-/* A rate as people write its unit: "s", "min", "h"; 0: it is none. */
-double cell_unit_seconds(const char *unit);

@@ -6,7 +6,6 @@
 #include "windows/demand/column_unit.h"
 
 #include "base/text.h"
-#include "windows/demand/cells.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -21,6 +20,15 @@ static const char *const request_words[] = {
     "op",   "arrivals", "event", "events", "invocation", "invocations", "ops",   "queries",
 };
 
+/* What follows a slash. */
+static const struct {
+    const char *name;
+    double seconds;
+} time_units[] = {
+    { "s", 1 },       { "sec", 1 },  { "second", 1 },  { "m", 60 },    { "min", 60 },
+    { "minute", 60 }, { "h", 3600 }, { "hour", 3600 }, { "d", 86400 }, { "day", 86400 },
+};
+
 /* Units that are one word. */
 static const struct {
     const char *word;
@@ -29,6 +37,14 @@ static const struct {
 
 /* What follows "per". */
 static const char *const time_words[] = { "second", "sec", "minute", "min", "hour", "day" };
+
+double column_unit_seconds(const char *unit)
+{
+    for (size_t i = 0; i < COUNT_OF(time_units); i++)
+        if (strcasecmp(time_units[i].name, unit) == 0)
+            return time_units[i].seconds;
+    return 0;
+}
 
 static bool is_break(char byte)
 {
@@ -61,7 +77,7 @@ static double seconds_of(const char *text)
     if (isdigit((unsigned char)*text))
         for (count = 0; isdigit((unsigned char)*text) && count < 1e6; text++)
             count = 10 * count + *text - '0';
-    return text_copy(unit, sizeof unit, text) ? count * cell_unit_seconds(unit) : 0;
+    return text_copy(unit, sizeof unit, text) ? count * column_unit_seconds(unit) : 0;
 }
 
 /* "rps" alone or behind a break. */
@@ -91,7 +107,7 @@ static struct column_unit find_per(const char *name, size_t whole)
             continue;
         if (per == 3 || is_break(name[per - 4]) || name[per - 3] == 'P' ||
             is_of_requests(name, per - 3))
-            return (struct column_unit){ trim(name, per - 3), cell_unit_seconds(time_words[i]),
+            return (struct column_unit){ trim(name, per - 3), column_unit_seconds(time_words[i]),
                                          false };
     }
     return find_word(name, whole);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The unit of a rate, as it stands behind a column's name, or in a column of units: "chat (req/s)",
- * "requests/second", "arrivals per minute", "embed_rps", "Count/Second".
+ * The unit of a rate, as it stands behind a column's name, in a column of units, or behind a count:
+ * "chat (req/s)", "requests/second", "arrivals per minute", "embed_rps", "Count/Second", "/min".
  */
 #pragma once
 
@@ -17,6 +17,9 @@ struct column_unit {
 
 struct column_unit column_unit_find(const char *name);
 
-/* A cell of a column of units.  Sets *ret_seconds, which is 0 for "Count" and "None"; false: it is
-   no unit of requests. */
+/* A cell of a column of units, or what follows a count.  Sets *ret_seconds, which is 0 for "Count"
+   and "None"; false: it is no unit of requests. */
 bool column_unit_read(const char *cell, double *ret_seconds);
+
+/* The seconds of a unit of time as people write it: "s", "min", "h"; 0: it is none. */
+double column_unit_seconds(const char *unit);

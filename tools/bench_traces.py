@@ -81,6 +81,7 @@ def shape(day, hour, weekday=None):
 HOLIDAYS = (16, 39, 63)  # a Wednesday, a Friday, a Monday
 SHIFT_DAY = 44           # a Wednesday, in the seventh week
 LAUNCH_DAY = 43
+MONTH_BEGINS = (27, 28, 55, 56)  # the first and second day of February and March
 
 
 def growing(factor_in_all, days=84):
@@ -107,6 +108,12 @@ def dead_weekend(day, hour):
 def on_off(day, hour):
     night = day if hour >= 12 else day - 1
     return 1.5 if night % 7 in (1, 3) and (hour >= 22 or hour < 4) else 0
+
+
+def nightly_jobs(day, hour):
+    if 1 <= hour < 4:
+        return 15 if day in MONTH_BEGINS else 5
+    return 1.5 if 9 <= hour < 18 and day % 7 < 5 else 0.1
 
 
 def by_night(day, hour):
@@ -155,6 +162,9 @@ GENERATED = (
     Generated("dead-weekend", "0.01 at weekends", {"chat": (dead_weekend, 1)}),
     Generated("on-off", "300 a step from 22:00 to 04:00 of Tuesday's and Thursday's nights, else 0",
               {"batch": (on_off, 1)}),
+    Generated("batch", "1000 a step from 01:00 to 04:00, 3000 on the first and second day of a "
+              "month; 300 from 09:00 to 18:00 of weekdays; else 20; noise of 0.30",
+              {"batch": (nightly_jobs, 1)}, noise=0.30),
     Generated("bursts", "batches of 10.5: peakedness 20", {"chat": (shape, 10.5)}),
     Generated("noisy", "noise of 0.30", {"chat": (shape, 1)}, noise=0.30),
     Generated("two-queues", "a second queue, half as large, is 12 h later, in batches of 4",

@@ -19,6 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { WAITING_MAX = 1000000000 };
+
 static int read_numbers(struct allocate_model_options *options, const struct command_call *call,
                         struct error *err)
 {
@@ -66,6 +68,35 @@ static int read_rates(struct allocate_inputs *inputs, struct error *err)
     }
     inputs->options.rates = inputs->rates.items;
     inputs->options.rate_count = inputs->rates.count;
+    return 0;
+}
+
+int allocate_inputs_waiting(struct allocate_inputs *inputs, struct error *err)
+{
+    const struct command_call *call = inputs->call;
+
+    for (size_t i = 0; i < call_repeat(call, "waiting"); i++) {
+        const char *text = call_text_at(call, "waiting", i);
+        const char *equals = strchr(text, '=');
+        double requests;
+
+        if (!equals || equals == text || !text_to_double(equals + 1, &requests) ||
+            !(requests >= 0 && requests <= WAITING_MAX))
+            return error_set(err, ERROR_INVALID,
+                             "--waiting: \"%s\" is not a queue and a number of requests: write it "
+                             "like chat=1200",
+                             text);
+
+        char *name = text_format("%.*s", (int)(equals - text), text);
+
+        *array_add(&inputs->names) = name;
+        for (size_t at = 0; at < inputs->waiting.count; at++)
+            if (text_equal(inputs->waiting.items[at].name, name))
+                return error_set(err, ERROR_INVALID, "--waiting: %s is given twice", name);
+        *array_add(&inputs->waiting) = (struct allocate_waiting){ name, requests };
+    }
+    inputs->options.waiting = inputs->waiting.items;
+    inputs->options.waiting_count = inputs->waiting.count;
     return 0;
 }
 
@@ -214,6 +245,7 @@ void allocate_inputs_clear(struct allocate_inputs *inputs)
         mem_free(inputs->names.items[i]);
     array_clear(&inputs->names);
     array_clear(&inputs->rates);
+    array_clear(&inputs->waiting);
     array_clear(&inputs->suppositions);
 }
 
@@ -303,6 +335,8 @@ int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *ou
         text_add(out, ", slo %s", options->slo);
     for (size_t i = 0; i < options->rate_count; i++)
         text_add(out, ", rate %s=%.12g/s", options->rates[i].name, options->rates[i].per_s);
+    for (size_t i = 0; i < options->waiting_count; i++)
+        text_add(out, ", waiting %s=%.12g", options->waiting[i].name, options->waiting[i].requests);
     text_add(out, "%s%s%s\n", options->loses_node ? ", lose node" : "",
              options->loses_zone ? ", lose zone" : "", options->is_saturated ? ", saturate" : "");
     add_notes(inputs, out);

@@ -44,7 +44,8 @@ struct allocate_inputs {
     struct command_call *call;
     struct allocate_model_options options;
     ARRAY(struct allocate_rate) rates;
-    ARRAY(char *) names; /* of the rates */
+    ARRAY(struct allocate_waiting) waiting;
+    ARRAY(char *) names; /* of both */
     struct demand_options demand_options;
     struct config *config;
     struct measures_used measured;    /* that were used */
@@ -61,6 +62,10 @@ struct allocate_inputs {
 /* Reads the options; an error is one of usage. */
 int allocate_inputs_options(struct allocate_inputs *inputs, struct command_call *call,
                             struct error *err) __attribute__((warn_unused_result));
+
+/* Reads --waiting, which not every command has. */
+int allocate_inputs_waiting(struct allocate_inputs *inputs, struct error *err)
+    __attribute__((warn_unused_result));
 
 /* Reads the files and makes the model. */
 int allocate_inputs_read(struct allocate_inputs *inputs, struct error *err)

@@ -120,6 +120,19 @@ static void print_tokens(const struct allocate_model *model, const struct alloca
     }
 }
 
+static void print_waiting(const struct allocate_model *model, const struct allocate_plan *plan,
+                          size_t window)
+{
+    for (size_t i = 0; i < model->queue_count; i++) {
+        const struct allocate_cell *cell = cell_of(plan, window, i);
+
+        if (cell->catch_up > 0)
+            printf("%-16s queue %s: %d replicas are for the %.12g requests that wait already\n",
+                   model->windows->items[window].name, model->queues[i].name, cell->catch_up,
+                   model->queues[i].waiting);
+    }
+}
+
 static void print_nodes(const struct allocate_plan *plan, size_t window, const char *name)
 {
     const struct schedule *schedule = plan->schedules[window];
@@ -159,6 +172,9 @@ void allocate_print_table(const struct allocate_model *model, const struct alloc
     for (size_t i = 0; i < plan->window_count; i++)
         if (plan->schedules[i])
             print_tokens(model, plan, i);
+    for (size_t i = 0; i < plan->window_count; i++)
+        if (plan->schedules[i])
+            print_waiting(model, plan, i);
     for (size_t i = 0; i < plan->window_count; i++)
         if (plan->schedules[i])
             print_nodes(plan, i, model->windows->items[i].name);
@@ -214,6 +230,8 @@ static json_t *queue_json(const struct allocate_queue *queue, const struct alloc
         survives ? json_integer(cell->lost) : json_null(), "replicas_degraded",
         survives ? json_integer(cell->degraded) : json_null());
     add_targets(row, &queue->target, &cell->targets);
+    json_object_set_new(row, "waiting", json_real(queue->waiting));
+    json_object_set_new(row, "replicas_catch_up", json_integer(cell->catch_up));
     json_object_set_new(row, "late_day", late_day_json(&cell->targets.day));
     return row;
 }

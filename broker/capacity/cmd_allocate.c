@@ -38,6 +38,9 @@ const struct command_option allocate_options[] = {
       false },
     FORECASTS_OPTIONS,
     { "again", 0, NULL, "with --follow: plan the rest of the window that is in force", false },
+    { "waiting", 0, "QUEUE=NUMBER",
+      "with --follow: requests that wait now; replicas are added that serve them within an hour",
+      true },
     { "out", 0, "DIR", "folder of the schedules, instead of the configuration's", false },
     { "shard", 0, "I/N", "search only part I of N, and write the results to a file in --out",
       false },
@@ -105,6 +108,11 @@ static int read_options(struct allocate_command *command, struct error *err)
         return error_set(err, ERROR_INVALID,
                          "--again plans the rest of a window by what its last hours brought: "
                          "give --follow, too");
+    if (allocate_inputs_waiting(&command->inputs, err) < 0)
+        return -1;
+    if (command->inputs.waiting.count > 0 && command->inputs.forecast.follow_ms == 0)
+        return error_set(err, ERROR_INVALID,
+                         "--waiting is of a plan for the next hours: give --follow, too");
     command->inputs.options.is_saturated = call_flag(call, "saturate");
     command->inputs.options.is_estimate = call_flag(call, "estimate");
     return 0;

@@ -99,19 +99,39 @@ static bool is_queue_or_workload(const struct model *model, const struct allocat
     return false;
 }
 
+/* NULL: the option names none. */
+static struct allocate_queue *find_queue(const struct model *model, const char *option,
+                                         const char *name, struct error *err)
+{
+    for (size_t at = 0; at < model->model.queue_count; at++)
+        if (is_queue_or_workload(model, &model->tables.queues[at], name))
+            return &model->tables.queues[at];
+    error_set(err, ERROR_INVALID, "--%s: there is no queue or workload \"%s\"", option, name);
+    return NULL;
+}
+
+static int set_waiting(struct model *model, const struct allocate_model_options *options,
+                       struct error *err)
+{
+    for (size_t i = 0; i < options->waiting_count; i++) {
+        struct allocate_queue *queue = find_queue(model, "waiting", options->waiting[i].name, err);
+
+        if (!queue)
+            return -1;
+        queue->waiting = options->waiting[i].requests;
+    }
+    return 0;
+}
+
 static int set_rates(struct model *model, const struct allocate_model_options *options,
                      struct error *err)
 {
     for (size_t i = 0; i < options->rate_count; i++) {
         const struct allocate_rate *rate = &options->rates[i];
-        struct allocate_queue *queue = NULL;
+        struct allocate_queue *queue = find_queue(model, "rate", rate->name, err);
 
-        for (size_t at = 0; at < model->model.queue_count && !queue; at++)
-            if (is_queue_or_workload(model, &model->tables.queues[at], rate->name))
-                queue = &model->tables.queues[at];
         if (!queue)
-            return error_set(err, ERROR_INVALID, "--rate: there is no queue or workload \"%s\"",
-                             rate->name);
+            return -1;
 
         double mean = mean_rate(queue->demand, &model->model);
 
@@ -442,7 +462,8 @@ struct allocate_model *allocate_model_new(const struct config *config, const str
     if (add_queues(model, config, demand, options, err) < 0 ||
         add_workloads(model, config, options, err) < 0 ||
         check_workload(model, config, options->without, err) < 0 ||
-        set_rates(model, options, err) < 0 || set_reservations(model, config, options, err) < 0 ||
+        set_rates(model, options, err) < 0 || set_waiting(model, options, err) < 0 ||
+        set_reservations(model, config, options, err) < 0 ||
         add_pools(model, config, options, err) < 0 || set_groups(model, err) < 0 ||
         set_window(result, options, err) < 0)
         return NULL;

@@ -14,6 +14,11 @@ struct allocate_rate { /* a mean arrival rate for one queue, in place of the dem
     double per_s;      /* before any scaling; the demand's shape stays */
 };
 
+struct allocate_waiting { /* requests of one queue that wait already */
+    const char *name;     /* as of a rate */
+    double requests;
+};
+
 struct allocate_reservation { /* what if it had more or fewer nodes */
     const char *name;
     int64_t nodes;
@@ -31,6 +36,8 @@ struct allocate_model_options {
     const char *window; /* NULL: all */
     const struct allocate_rate *rates;
     size_t rate_count;
+    const struct allocate_waiting *waiting;
+    size_t waiting_count;
     bool loses_node; /* every queue survives it, even if the configuration does not ask for this */
     bool loses_zone;
     bool is_estimate;

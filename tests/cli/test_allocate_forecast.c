@@ -143,6 +143,8 @@ static void the_rest_of_a_window_is_planned_while_it_is_in_force(void **state)
 }
 
 #define FOLLOW ALLOCATE "--out @/out --forecast --follow 8h --window day"
+#define AGAIN_TO(folder)                                                                           \
+    ALLOCATE "--out @/" folder " --forecast --follow 1h --window night --again" NOW
 #define AGAIN ALLOCATE "--out @/out --forecast --follow 1h --window night --again"
 
 /* The demand ends at midnight, in steps of ten minutes.  A plan of the next hours needs the last
@@ -168,6 +170,48 @@ static void a_plan_of_hours_needs_the_demand_until_now(void **state)
     owned(said) struct said early = expect_code(folder, EXIT_DONE,
                                                 FOLLOW " --now 2026-11-15T23:40:00Z");
     assert_string_equal(late.err->chars, early.err->chars);
+}
+
+/* Those who wait are on top of what arrives, if a new request would be late behind them. */
+static void requests_that_wait_get_replicas_of_their_own(void **state)
+{
+    static const struct mistake mistakes[] = {
+        { ALLOCATE "--waiting chat=5", EXIT_USAGE, "give --follow" },
+        { AGAIN NOW " --waiting chat", EXIT_USAGE, "write it like chat=1200" },
+        { AGAIN NOW " --waiting =5", EXIT_USAGE, "write it like chat=1200" },
+        { AGAIN NOW " --waiting chat=many", EXIT_USAGE, "write it like chat=1200" },
+        { AGAIN NOW " --waiting chat=-1", EXIT_USAGE, "write it like chat=1200" },
+        { AGAIN NOW " --waiting chat=1 --waiting chat=2", EXIT_USAGE, "chat is given twice" },
+        { AGAIN NOW " --waiting tchat=1", EXIT_ERROR,
+          "--waiting: there is no queue or workload \"tchat\"" },
+    };
+    static const char *const files[] = { "none/night.yaml", "few/night.yaml", "many/night.yaml",
+                                         "most/night.yaml" };
+    owned(test_folder) char *folder = weeks_folder(1);
+    int replicas[COUNT_OF(files)];
+
+    (void)state;
+    expect_mistakes(folder, mistakes, COUNT_OF(mistakes));
+
+    owned(said) struct said none = expect_code(folder, EXIT_DONE, AGAIN_TO("none"));
+    owned(said) struct said few = expect_code(folder, EXIT_DONE,
+                                              AGAIN_TO("few") " --waiting chat=3");
+    owned(said) struct said many = expect_code(folder, EXIT_DONE,
+                                               AGAIN_TO("many") " --waiting chat-2x=2000");
+    owned(said) struct said most = expect_code(folder, EXIT_DONE,
+                                               AGAIN_TO("most") " --waiting chat=1000000");
+    owned(text) struct text *file = said_file(folder, files[2]);
+
+    for (size_t i = 0; i < COUNT_OF(files); i++)
+        replicas[i] = replicas_in(folder, files[i]);
+    assert_int_equal(replicas[1], replicas[0]);
+    assert_int_equal(replicas[2], replicas[0] + 12); /* 2000 of 20 s in an hour */
+    assert_true(replicas[3] > replicas[2]);          /* as many as there is room for */
+    assert_null(strstr(few.out->chars, "that wait already"));
+    assert_non_null(strstr(many.out->chars, "for the 2000 requests that wait already"));
+    assert_non_null(strstr(file->chars, ", waiting chat-2x=2000\n"));
+    assert_null(strstr(none.out->chars, "that wait already"));
+    assert_non_null(strstr(most.out->chars, "that wait already"));
 }
 
 /* Writes demand in which queue chat has no rows in the last hours, except so many last ones, while
@@ -388,6 +432,7 @@ int main(void)
         cmocka_unit_test(a_lead_that_is_shorter_than_that_of_nodes_is_noted),
         cmocka_unit_test(the_rest_of_a_window_is_planned_while_it_is_in_force),
         cmocka_unit_test(a_plan_of_hours_needs_the_demand_until_now),
+        cmocka_unit_test(requests_that_wait_get_replicas_of_their_own),
         cmocka_unit_test(each_queue_must_be_known_until_now),
         cmocka_unit_test(the_window_that_is_planned_again_is_in_force_now),
         cmocka_unit_test(demand_that_ends_after_now_is_told),

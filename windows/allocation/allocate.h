@@ -31,6 +31,7 @@ struct allocate_queue {
     bool is_each_day;   /* every day of a window meets the target by itself */
     bool survives_node; /* its waits stay within twice the target when the worst node is lost */
     bool survives_zone; /* the same when the worst zone is lost */
+    double waiting;     /* requests that wait already, when the plan is made */
 };
 
 struct allocate_cluster { /* of production */
@@ -89,7 +90,9 @@ struct allocate_model {
 struct allocate_cell {
     struct search_result search; /* of an estimate: no seeds, no waits */
     int degraded;  /* replicas that keep the waits within twice the target; 0: not asked for */
-    int needed;    /* search.servers, or more for the least that always run and for losses */
+    int catch_up;  /* replicas for requests that wait already (windows/queueing/backlog.h) */
+    int needed;    /* search.servers and catch_up, or more for the least that always run and for
+                      losses */
     int granted;   /* below `needed` where nodes are short, above it in a saturated plan */
     int lost;      /* lost replicas, of `granted`, with the worst node or zone that the queue has to
                       survive */

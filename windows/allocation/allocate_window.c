@@ -8,6 +8,7 @@
 #include "windows/allocation/allocate_window.h"
 
 #include "windows/allocation/layout.h"
+#include "windows/queueing/backlog.h"
 #include "windows/queueing/target_limits.h"
 
 #include <limits.h>
@@ -173,6 +174,14 @@ static bool raise_for_losses(const struct window_work *work, struct layout *layo
     return is_raised;
 }
 
+static int catch_up_of(const struct allocate_queue *queue, int servers)
+{
+    double work_s = queue->waiting *
+                    engine_whole_s(service_shape_engine(queue->shape), queue->service_s);
+
+    return backlog_servers(work_s, servers, queue->target.wait_ms);
+}
+
 /* Returns how many nodes found no room. */
 static int lay_out_needs(const struct window_work *work, struct layout *layout)
 {
@@ -183,7 +192,9 @@ static int lay_out_needs(const struct window_work *work, struct layout *layout)
         struct allocate_cell *cell = &work->cells[i];
         int least = least_replicas(model, i);
 
-        cell->needed = cell->search.servers > least ? cell->search.servers : least;
+        cell->catch_up = catch_up_of(&model->queues[i], cell->search.servers);
+        cell->needed = cell->search.servers + cell->catch_up;
+        cell->needed = cell->needed > least ? cell->needed : least;
         layout_split(layout, i, cell->needed);
     }
     for (int round = 0; round < ROUNDS_MAX; round++) {

@@ -307,6 +307,13 @@ struct wall_time outlook_look_made(const struct course_span *span, size_t look)
     return (struct wall_time){ span->time.begin.ms + (int64_t)(look + 1) * HOUR_MS };
 }
 
+size_t outlook_look_slot(const struct field *field, const struct course_span *span, size_t look)
+{
+    struct wall_time made = outlook_look_made(span, look);
+
+    return course_slot_from(field->course, (struct wall_time){ made.ms + field->up_ms });
+}
+
 int outlook_number_again(const struct outlook *outlook, const struct field *field, size_t level,
                          size_t span, size_t look)
 {

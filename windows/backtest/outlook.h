@@ -82,6 +82,9 @@ size_t outlook_looks(const struct outlook *outlook, size_t span);
 /* When that happens for the time `look`, from 0 on. */
 struct wall_time outlook_look_made(const struct course_span *span, size_t look);
 
+/* The first slot of the course that has what is decided then: nodes take their time. */
+size_t outlook_look_slot(const struct field *field, const struct course_span *span, size_t look);
+
 /* Servers of a span's rest from then on. */
 int outlook_number_again(const struct outlook *outlook, const struct field *field, size_t level,
                          size_t span, size_t look);

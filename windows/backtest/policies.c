@@ -6,6 +6,7 @@
 #include "windows/backtest/policies.h"
 
 #include "base/progress.h"
+#include "windows/backtest/catch_up.h"
 #include "windows/backtest/oracle.h"
 #include "windows/backtest/oracle_engines.h"
 
@@ -85,14 +86,6 @@ size_t policies_oracle(void)
     return COUNT_OF(policies) - 2;
 }
 
-/* The first slot that has what is decided then: nodes take their time. */
-static size_t slot_of_look(const struct field *field, const struct course_span *span, size_t look)
-{
-    struct wall_time made = outlook_look_made(span, look);
-
-    return course_slot_from(field->course, (struct wall_time){ made.ms + field->up_ms });
-}
-
 void policies_known(const struct policy *policy, const struct field *field, size_t *ret_known)
 {
     const struct course *course = field->course;
@@ -110,7 +103,7 @@ void policies_known(const struct policy *policy, const struct field *field, size
         for (size_t slot = first; slot < end; slot++)
             ret_known[slot] = made;
         for (size_t look = 0; policy->is_again && look < outlook_looks(follow, i); look++)
-            for (size_t slot = slot_of_look(field, span, look); slot < end; slot++)
+            for (size_t slot = outlook_look_slot(field, span, look); slot < end; slot++)
                 ret_known[slot] = course_slot_from(course, outlook_look_made(span, look));
     }
 }
@@ -334,7 +327,7 @@ static void plan_again(const struct field *field, const struct outlook *outlook,
         for (size_t look = 0; span->week > 0 && look < outlook_looks(outlook, i); look++) {
             int number = outlook_number_again(outlook, field, level, i, look);
 
-            for (size_t slot = slot_of_look(field, span, look); slot < end; slot++)
+            for (size_t slot = outlook_look_slot(field, span, look); slot < end; slot++)
                 servers[slot] = number > 0 ? number : 0;
         }
     }
@@ -345,6 +338,7 @@ static int plan_follow(const struct field *field, double level, int *servers, st
     (void)err;
     plan_outlook(field, &field->outlooks[OUTLOOK_FOLLOW], level, servers);
     plan_again(field, &field->outlooks[OUTLOOK_FOLLOW], level, servers);
+    catch_up(field, &field->outlooks[OUTLOOK_FOLLOW], servers);
     return 0;
 }
 

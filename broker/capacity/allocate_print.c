@@ -126,10 +126,16 @@ static void print_waiting(const struct allocate_model *model, const struct alloc
     for (size_t i = 0; i < model->queue_count; i++) {
         const struct allocate_cell *cell = cell_of(plan, window, i);
 
-        if (cell->catch_up > 0)
-            printf("%-16s queue %s: %d replicas are for the %.12g requests that wait already\n",
-                   model->windows->items[window].name, model->queues[i].name, cell->catch_up,
-                   model->queues[i].waiting);
+        int more = cell->granted - cell->needed;
+
+        if (cell->catch_up == 0)
+            continue;
+        printf("%-16s queue %s: %d replicas on top serve the %.12g requests that wait already",
+               model->windows->items[window].name, model->queues[i].name,
+               more < cell->catch_up ? more : cell->catch_up, model->queues[i].waiting);
+        if (more < cell->catch_up)
+            printf("; there is no room for %d more", cell->catch_up - more);
+        printf("\n");
     }
 }
 

@@ -118,7 +118,7 @@ static int set_waiting(struct model *model, const struct allocate_model_options 
 
         if (!queue)
             return -1;
-        queue->waiting = options->waiting[i].requests;
+        queue->waiting += options->waiting[i].requests;
     }
     return 0;
 }

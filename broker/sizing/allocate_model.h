@@ -14,8 +14,8 @@ struct allocate_rate { /* a mean arrival rate for one queue, in place of the dem
     double per_s;      /* before any scaling; the demand's shape stays */
 };
 
-struct allocate_waiting { /* requests of one queue that wait already */
-    const char *name;     /* as of a rate */
+struct allocate_waiting { /* requests that wait already */
+    const char *name;     /* as of a rate; those of one queue are added */
     double requests;
 };
 

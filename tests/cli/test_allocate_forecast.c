@@ -196,8 +196,11 @@ static void requests_that_wait_get_replicas_of_their_own(void **state)
     owned(said) struct said none = expect_code(folder, EXIT_DONE, AGAIN_TO("none"));
     owned(said) struct said few = expect_code(folder, EXIT_DONE,
                                               AGAIN_TO("few") " --waiting chat=3");
-    owned(said) struct said many = expect_code(folder, EXIT_DONE,
-                                               AGAIN_TO("many") " --waiting chat-2x=2000");
+    owned(said) struct said many = expect_code(
+        folder, EXIT_DONE, AGAIN_TO("many") " --waiting chat-2x=1500 --waiting chat=500 -o json");
+    owned(json) json_t *root = json_parse(many.out->chars, many.out->length, "stdout", NULL);
+    const json_t *window = json_array_get(json_object_get(root, "windows"), 0);
+    const json_t *queue = json_array_get(json_object_get(window, "queues"), 0);
     owned(said) struct said most = expect_code(folder, EXIT_DONE,
                                                AGAIN_TO("most") " --waiting chat=1000000");
     owned(text) struct text *file = said_file(folder, files[2]);
@@ -205,13 +208,17 @@ static void requests_that_wait_get_replicas_of_their_own(void **state)
     for (size_t i = 0; i < COUNT_OF(files); i++)
         replicas[i] = replicas_in(folder, files[i]);
     assert_int_equal(replicas[1], replicas[0]);
-    assert_int_equal(replicas[2], replicas[0] + 12); /* 2000 of 20 s in an hour */
+    assert_int_equal(replicas[2], replicas[0] + 12); /* 2000 of 20 s in an hour, by both names */
     assert_true(replicas[3] > replicas[2]);          /* as many as there is room for */
     assert_null(strstr(few.out->chars, "that wait already"));
-    assert_non_null(strstr(many.out->chars, "for the 2000 requests that wait already"));
-    assert_non_null(strstr(file->chars, ", waiting chat-2x=2000\n"));
+    assert_int_equal(json_int_or(queue, "replicas_catch_up", 0), 12);
+    assert_true(json_number_value(json_object_get(queue, "waiting")) >= 2000);
+    assert_int_equal(json_int_or(queue, "replicas_granted", 0),
+                     json_int_or(queue, "replicas_needed", 0) + 12);
+    assert_non_null(strstr(file->chars, ", waiting chat-2x=1500, waiting chat=500\n"));
     assert_null(strstr(none.out->chars, "that wait already"));
-    assert_non_null(strstr(most.out->chars, "that wait already"));
+    assert_non_null(strstr(most.out->chars, "on top serve the 1000000 requests that wait already; "
+                                            "there is no room for "));
 }
 
 /* Writes demand in which queue chat has no rows in the last hours, except so many last ones, while

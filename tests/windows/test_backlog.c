@@ -6,7 +6,6 @@
 #include "tests/windows/backtest_world.h"
 #include "windows/backtest/allotment.h"
 #include "windows/backtest/catch_up.h"
-#include "windows/backtest/policies.h"
 #include "windows/queueing/backlog.h"
 
 #include <string.h>
@@ -67,24 +66,48 @@ struct town {
     struct field field;
     int *planned; /* a fifth over what arrives */
     int *servers; /* these, and what was added */
+    int fleet_gpus;
 };
 
-static void town_init(struct town *town)
+/* The same arrivals in steps of a minute. */
+static void refine(struct demand_series *series)
+{
+    int32_t *counts = mem_new_array(30 * series->count, sizeof *counts);
+
+    for (size_t i = 0; i < 30 * series->count; i++)
+        counts[i] = (int32_t)((int64_t)series->counts[DEMAND_LOW][i / 30] * (int)(i % 30 + 1) / 30 -
+                              (int64_t)series->counts[DEMAND_LOW][i / 30] * (int)(i % 30) / 30);
+    mem_free(series->counts[DEMAND_LOW]);
+    series->counts[DEMAND_LOW] = counts;
+    series->count *= 30;
+    series->step_ms = MINUTE_MS;
+}
+
+static void town_init_in(struct town *town, int64_t step_ms, int64_t follow_ms, int64_t up_ms)
 {
     struct error err = { 0 };
 
-    *town = (struct town){ .field = { .seeds = 1, .misses = 0.05, .follow_ms = HOUR_MS } };
+    *town = (struct town){
+        .field = { .seeds = 1, .misses = 0.05, .follow_ms = follow_ms, .up_ms = up_ms },
+        .fleet_gpus = 100000,
+    };
     world_init(&town->world);
+    if (step_ms == MINUTE_MS)
+        refine(&town->world.series);
     assert_int_equal(course_init(&town->course, town->world.set, town->world.series.start,
                                  town->world.setup.end, &err),
                      0);
-    town->field.up_ms = 30 * MINUTE_MS;
     field_init(&town->field, &town->world.queue, &town->course);
     town->planned = mem_new_array(town->course.slots, sizeof *town->planned);
     town->servers = mem_new_array(town->course.slots, sizeof *town->servers);
     for (size_t slot = 0; slot < town->course.slots; slot++)
         town->planned[slot] = (int)ceil(
             1.2 * field_slot_load(&town->field, course_slot(&town->course, slot)));
+}
+
+static void town_init(struct town *town)
+{
+    town_init_in(town, 30 * MINUTE_MS, HOUR_MS, 30 * MINUTE_MS);
 }
 
 static void town_clear(struct town *town)
@@ -99,7 +122,8 @@ static void town_clear(struct town *town)
 static void run(struct town *town)
 {
     memcpy(town->servers, town->planned, town->course.slots * sizeof *town->servers);
-    catch_up(&town->field, &town->field.outlooks[OUTLOOK_FOLLOW], town->servers);
+    catch_up(&(struct run_frame){ &town->course, &town->course, &town->field, 1 }, OUTLOOK_FOLLOW,
+             town->fleet_gpus, &town->servers);
 }
 
 static double work_after(const struct town *town, size_t first, size_t end)
@@ -206,11 +230,87 @@ static void a_backlog_is_not_served_twice(void **state)
     town_clear(&town);
 }
 
+/* Whatever arrives after a decision, its servers are the same; and what is decided later is not
+   known either. */
+static void no_decision_knows_what_comes_after_it(void **state)
+{
+    static const struct {
+        int64_t step_ms;
+        int64_t follow_ms;
+        int64_t up_ms;
+    } rows[] = {
+        { 30 * MINUTE_MS, HOUR_MS, 30 * MINUTE_MS },
+        { MINUTE_MS, HOUR_MS, 30 * MINUTE_MS },
+        { MINUTE_MS, 67 * MINUTE_MS, 67 * MINUTE_MS },
+        { MINUTE_MS, 61 * MINUTE_MS, 7 * MINUTE_MS },
+        { MINUTE_MS, 3 * (int64_t)HOUR_MS, 30 * MINUTE_MS },
+        { 30 * MINUTE_MS, 3 * (int64_t)HOUR_MS, 45 * MINUTE_MS },
+    };
+
+    (void)state;
+    for (size_t row = 0; row < COUNT_OF(rows); row++) {
+        struct town town;
+        const struct course_span *span;
+        size_t first;
+        size_t end;
+        size_t next;
+        int *before;
+
+        town_init_in(&town, rows[row].step_ms, rows[row].follow_ms, rows[row].up_ms);
+        span = span_of(&town, "weekday-night");
+        course_slots_of(&town.course, span, &first, &end);
+        next = outlook_look_slot(&town.field, span, 0);
+        for (size_t slot = first - 7 * HOUR_SLOTS; slot < first; slot++)
+            town.planned[slot] /= 2;
+        run(&town);
+        assert_true(town.servers[first] > town.planned[first]);
+        before = town.servers;
+        town.servers = mem_new_array(town.course.slots, sizeof *town.servers);
+        for (size_t i = 0; i < town.world.series.count; i++)
+            if (demand_time(&town.world.series, i).ms >= span->time.begin.ms - rows[row].follow_ms)
+                town.world.series.counts[DEMAND_LOW][i] *= 3;
+        run(&town);
+        assert_memory_equal(town.servers + first, before + first, (next - first) * sizeof *before);
+        assert_int_not_equal(town.servers[next], before[next]);
+        mem_free(before);
+        town_clear(&town);
+    }
+}
+
+/* What the fleet has left over its plan is all that is added, and what was not there served
+   nothing. */
+static void a_backlog_gets_what_the_fleet_has_left(void **state)
+{
+    struct town town;
+    size_t first;
+    size_t end;
+    int most = 0;
+
+    (void)state;
+    town_init(&town);
+    course_slots_of(&town.course, span_of(&town, "weekday-peak"), &first, &end);
+    for (size_t slot = 0; slot < town.course.slots; slot++)
+        most = town.planned[slot] > most ? town.planned[slot] : most;
+    town.fleet_gpus = (most + 3) * town.world.queue.gpus + 1;
+    for (size_t slot = first; slot < end; slot++)
+        town.planned[slot] = 0;
+    for (size_t slot = end; slot < end + 2 * HOUR_SLOTS; slot++)
+        town.planned[slot] = most;
+    run(&town);
+    for (size_t slot = 0; slot < town.course.slots; slot++)
+        assert_true(town.servers[slot] <= most + 3);
+    assert_int_equal(town.servers[end + HOUR_SLOTS], most + 3);
+    assert_true(work_after(&town, first, end + HOUR_SLOTS) > 0);
+    assert_true(work_after(&town, first, end + 24 * HOUR_SLOTS) <= 0);
+    town_clear(&town);
+}
+
 /* An hour of a night brings thirty times as much.  One hour is no shift of level: the numbers for
    what arrives stay about what they were, and their spare servers would take the night. */
 static void a_plan_that_follows_the_day_serves_what_waits(void **state)
 {
-    const struct policy *policy = policies;
+    struct run plan = { .policy = policies };
+    struct fleet fleet = { .nodes = 1000, .gpus_per_node = 8 };
     struct error err = { 0 };
     struct town town;
     size_t first;
@@ -230,12 +330,17 @@ static void a_plan_that_follows_the_day_serves_what_waits(void **state)
     for (size_t week = 1; week < town.course.weeks; week++)
         assert_int_equal(
             outlook_search(&town.field.outlooks[OUTLOOK_FOLLOW], &town.field, week, &err), 0);
-    while (!text_equal(policy->name, "sluice-follow"))
-        policy++;
-    assert_int_equal(policy->plan(&town.field, policy->levels[policy->chosen], town.servers, &err),
+    while (!text_equal(plan.policy->name, "sluice-follow"))
+        plan.policy++;
+    assert_int_equal(plan.policy->plan(&town.field, plan.policy->levels[plan.policy->chosen],
+                                       town.servers, &err),
                      0);
+    plan.servers = &town.servers;
+    plan.nodes = mem_new_array(town.course.slots, sizeof *plan.nodes);
+    run_fit(&plan, &(struct run_frame){ &town.course, &town.course, &town.field, 1 }, &fleet);
     assert_true(work_after(&town, first, first + 2 * HOUR_SLOTS) > 0);
     assert_true(work_after(&town, first, first + 4 * HOUR_SLOTS) <= 0);
+    mem_free(plan.nodes);
     town_clear(&town);
 }
 
@@ -248,6 +353,8 @@ int main(void)
         cmocka_unit_test(a_backlog_is_served_while_its_window_lasts),
         cmocka_unit_test(what_a_window_leaves_over_is_served_after_it),
         cmocka_unit_test(a_backlog_is_not_served_twice),
+        cmocka_unit_test(no_decision_knows_what_comes_after_it),
+        cmocka_unit_test(a_backlog_gets_what_the_fleet_has_left),
         cmocka_unit_test(a_plan_that_follows_the_day_serves_what_waits),
     };
 

@@ -312,6 +312,43 @@ static void a_saturated_plan_keeps_what_has_to_survive_a_zone_and_says_so(void *
     plant_clear(&plant);
 }
 
+/* However many wait: no queue gives what it needs, or what it has to keep after a loss. */
+static void those_who_wait_come_after_targets_and_losses(void **state)
+{
+    static const double waiting[] = { 100, 1000, 20000, 1e9 };
+
+    (void)state;
+    for (size_t row = 0; row < COUNT_OF(waiting); row++) {
+        struct plant plant;
+        int more = 0;
+
+        quick_plant(&plant);
+        plant.queues[0].survives_zone = true;
+        plant.queues[1].survives_zone = true;
+
+        owned(allocate_plan) struct allocate_plan *lean = plan_of(&plant);
+
+        plant.queues[0].waiting = waiting[row];
+        plant.queues[2].waiting = waiting[row] / 2;
+
+        owned(allocate_plan) struct allocate_plan *plan = plan_of(&plant);
+
+        assert_true(lean->is_feasible && plan->is_feasible);
+        for (size_t i = 0; i < plan->window_count * plan->queue_count; i++) {
+            const struct allocate_cell *cell = &plan->cells[i];
+
+            assert_true(allocate_is_met(cell));
+            assert_int_equal(cell->needed, lean->cells[i].needed);
+            assert_true(cell->granted >= cell->needed);
+            assert_true(cell->granted <= cell->needed + cell->catch_up);
+            assert_true(i % 3 != 1 || cell->catch_up == 0);
+            more += cell->granted - cell->needed;
+        }
+        assert_true(more > 0);
+        plant_clear(&plant);
+    }
+}
+
 static void a_full_cluster_leaves_the_rest_to_the_other(void **state)
 {
     struct plant plant;
@@ -434,6 +471,7 @@ int main(void)
         cmocka_unit_test(what_a_lost_zone_leaves_is_enough_in_the_worst_zone),
         cmocka_unit_test(a_queue_that_stands_in_one_zone_cannot_survive_it),
         cmocka_unit_test(a_saturated_plan_keeps_what_has_to_survive_a_zone_and_says_so),
+        cmocka_unit_test(those_who_wait_come_after_targets_and_losses),
         cmocka_unit_test(a_full_cluster_leaves_the_rest_to_the_other),
         cmocka_unit_test(parts_in_any_order_are_the_whole),
         cmocka_unit_test(an_estimated_plan_is_near_the_replayed_one),

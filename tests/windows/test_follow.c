@@ -9,6 +9,7 @@
 #include "tests/windows/backtest_world.h"
 #include "windows/backtest/allotment.h"
 #include "windows/backtest/run.h"
+#include "windows/forecast/forecast_parts.h"
 #include "windows/forecast/forecast_share.h"
 #include "windows/forecast/origins.h"
 
@@ -369,10 +370,13 @@ static void a_node_stays_for_what_is_planned_already(void **state)
         int held;
 
         pair_init(&pair, rows[row].windows);
-        pair.fields[0].follow_ms = rows[row].follow_ms;
-        pair.fields[0].queue = &pair.worlds[0].queue;
-        pair.fields[0].course = &pair.course;
+        memset(pair.worlds[0].series.counts[DEMAND_LOW], 0,
+               FOLLOW_STEPS * sizeof(int32_t)); /* nothing waits */
+        pair.fields[0] = (struct field){ .follow_ms = rows[row].follow_ms,
+                                         .without = FORECAST_AGAIN };
+        field_init(&pair.fields[0], &pair.worlds[0].queue, &pair.course);
         held = held_in(&pair, rows[row].policy, rows[row].lull);
+        field_clear(&pair.fields[0]);
         if (held != rows[row].held)
             fail_msg("%s: %d nodes held", rows[row].policy, held);
         pair_clear(&pair);

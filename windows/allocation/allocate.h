@@ -90,9 +90,9 @@ struct allocate_model {
 struct allocate_cell {
     struct search_result search; /* of an estimate: no seeds, no waits */
     int degraded;  /* replicas that keep the waits within twice the target; 0: not asked for */
-    int catch_up;  /* replicas for requests that wait already (windows/queueing/backlog.h) */
-    int needed;    /* search.servers and catch_up, or more for the least that always run and for
-                      losses */
+    int needed;    /* search.servers, or more for the least that always run and for losses */
+    int catch_up;  /* on top of those, for requests that wait already (windows/queueing/backlog.h),
+                      where there is room */
     int granted;   /* below `needed` where nodes are short, above it in a saturated plan */
     int lost;      /* lost replicas, of `granted`, with the worst node or zone that the queue has to
                       survive */

@@ -174,14 +174,6 @@ static bool raise_for_losses(const struct window_work *work, struct layout *layo
     return is_raised;
 }
 
-static int catch_up_of(const struct allocate_queue *queue, int servers)
-{
-    double work_s = queue->waiting *
-                    engine_whole_s(service_shape_engine(queue->shape), queue->service_s);
-
-    return backlog_servers(work_s, servers, queue->target.wait_ms);
-}
-
 /* Returns how many nodes found no room. */
 static int lay_out_needs(const struct window_work *work, struct layout *layout)
 {
@@ -192,9 +184,7 @@ static int lay_out_needs(const struct window_work *work, struct layout *layout)
         struct allocate_cell *cell = &work->cells[i];
         int least = least_replicas(model, i);
 
-        cell->catch_up = catch_up_of(&model->queues[i], cell->search.servers);
-        cell->needed = cell->search.servers + cell->catch_up;
-        cell->needed = cell->needed > least ? cell->needed : least;
+        cell->needed = cell->search.servers > least ? cell->search.servers : least;
         layout_split(layout, i, cell->needed);
     }
     for (int round = 0; round < ROUNDS_MAX; round++) {
@@ -221,20 +211,64 @@ static bool take_grants(const struct window_work *work, const struct layout *lay
     return is_met;
 }
 
-/* If the added nodes would make a zone so large that a queue no longer survives its loss, nothing
-   is added, and the plan reports this. */
+/* Adds up to the wanted replicas.  If the added nodes would make a zone so large that a queue no
+   longer survives its loss, nothing is added; false. */
+static bool extend(const struct window_work *work, struct layout *layout, int *wanted)
+{
+    bool is_met;
+
+    grow(work, layout, wanted);
+    is_met = take_grants(work, layout);
+    if (!is_met) {
+        (void)lay_out_needs(work, layout);
+        (void)take_grants(work, layout);
+    }
+    return is_met;
+}
+
+/* The share of what each queue wants to catch up, on top of what it needs.  Returns whether there
+   is any. */
+static bool want_share(const struct window_work *work, int parts, int *wanted)
+{
+    bool is_any = false;
+
+    for (size_t i = 0; i < work->model->queue_count; i++) {
+        const struct allocate_cell *cell = &work->cells[i];
+
+        wanted[i] = cell->needed + cell->catch_up / parts;
+        is_any = is_any || cell->catch_up >= parts;
+    }
+    return is_any;
+}
+
+/* Those who wait already come after all targets and losses: less is added where more would leave a
+   queue too few after a loss. */
+static void catch_up(const struct window_work *work, struct layout *layout)
+{
+    size_t count = work->model->queue_count;
+    int *wanted = mem_new_array(count, sizeof *wanted);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct allocate_queue *queue = &work->model->queues[i];
+        double whole_s = engine_whole_s(service_shape_engine(queue->shape), queue->service_s);
+
+        work->cells[i].catch_up = backlog_servers(queue->waiting * whole_s, work->cells[i].needed,
+                                                  queue->target.wait_ms);
+    }
+    for (int parts = 1; want_share(work, parts, wanted) && !extend(work, layout, wanted);)
+        parts *= 2;
+    mem_free(wanted);
+}
+
 static void saturate(const struct window_work *work, struct layout *layout)
 {
     int *wanted = mem_new_array(work->model->queue_count, sizeof *wanted);
 
     for (size_t i = 0; i < work->model->queue_count; i++)
         wanted[i] = INT_MAX;
-    grow(work, layout, wanted);
-    *work->is_withheld = !take_grants(work, layout);
-    if (*work->is_withheld) {
-        (void)lay_out_needs(work, layout);
-        (void)take_grants(work, layout);
-    }
+    *work->is_withheld = !extend(work, layout, wanted);
+    if (*work->is_withheld)
+        catch_up(work, layout);
     mem_free(wanted);
 }
 
@@ -278,6 +312,8 @@ bool allocate_window(const struct window_work *work, struct schedule *schedule, 
 
     bool is_met = take_grants(work, &layout) && has_room;
 
+    if (is_met)
+        catch_up(work, &layout);
     if (is_met && work->model->is_saturated)
         saturate(work, &layout);
     write_schedule(work->model, &layout, schedule);

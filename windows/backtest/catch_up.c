@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What waits follows from the arrivals that are known and from the servers of the plan itself.
+ * Queues have what their plans want before any of them catches up.
  */
 #include "windows/backtest/catch_up.h"
 
@@ -10,9 +10,11 @@
 struct chase {
     const struct field *field;
     int *servers;
-    int *extra;   /* of them, one a slot */
-    double *work; /* that waits when a slot begins */
-    size_t done;  /* the last slot for which it is known */
+    int *left;        /* GPUs that no queue has, one a slot */
+    int *extra;       /* of the servers, one a slot, */
+    int64_t *made_ms; /* and when that was decided */
+    double *work;     /* that waits when a slot begins */
+    size_t done;      /* the last slot for which it is known */
 };
 
 /* Where nothing is known nothing arrives in the replay either. */
@@ -28,31 +30,46 @@ static void advance(struct chase *chase, size_t until)
     }
 }
 
-/* The first slot whose arrivals are not known at `made`, since their step is not over. */
-static size_t known_until(const struct field *field, struct wall_time made)
+/* The first slot, up to `from`, whose arrivals are not all known at `made`. */
+static size_t known_until(const struct field *field, struct wall_time made, size_t from)
 {
-    const struct demand_series *series = field->queue->series;
-    int64_t steps = (made.ms - series->start.ms) / series->step_ms;
+    size_t slot = course_slot_from(field->course, made);
 
-    return course_slot_from(field->course,
-                            (struct wall_time){ series->start.ms + steps * series->step_ms });
+    slot = slot < from ? slot : from;
+    while (slot > 0 && field_slot_known(field, course_slot(field->course, slot - 1)).ms > made.ms)
+        slot--;
+    return slot;
 }
 
-/* Servers for [from, end), by what waits at `made` and will not have been served by then. */
+/* The work that waits at `made` and will not have been served when `from` begins, as far as that is
+   known at `made`. */
+static double work_left(const struct chase *chase, struct wall_time made, size_t from)
+{
+    size_t known = known_until(chase->field, made, from);
+    double work = chase->work[known];
+
+    for (size_t slot = known; slot < from; slot++)
+        if (chase->made_ms[slot] <= made.ms)
+            work -= chase->extra[slot] * (double)JUDGE_SLOT_MS / SECOND_MS;
+    return work;
+}
+
+/* Servers for [from, end). */
 static void decide(struct chase *chase, struct wall_time made, size_t from, size_t end)
 {
-    size_t known = known_until(chase->field, made);
-    double work;
+    const struct backtest_queue *queue = chase->field->queue;
     int more;
 
     advance(chase, from);
-    work = chase->work[known < from ? known : from];
-    for (size_t slot = known; slot < from; slot++)
-        work -= chase->extra[slot] * (double)JUDGE_SLOT_MS / SECOND_MS;
-    more = backlog_servers(work, chase->servers[from], chase->field->queue->target.wait_ms);
+    more = backlog_servers(work_left(chase, made, from), chase->servers[from],
+                           queue->target.wait_ms);
+    for (size_t slot = from; slot < end; slot++)
+        more = chase->left[slot] / queue->gpus < more ? chase->left[slot] / queue->gpus : more;
     for (size_t slot = from; slot < end; slot++) {
         chase->extra[slot] = more;
+        chase->made_ms[slot] = made.ms;
         chase->servers[slot] += more;
+        chase->left[slot] -= more * queue->gpus;
     }
 }
 
@@ -79,14 +96,17 @@ static void chase_span(struct chase *chase, const struct outlook *outlook, size_
     }
 }
 
-void catch_up(const struct field *field, const struct outlook *outlook, int *servers)
+/* From the first week that is planned on. */
+static void chase_queue(const struct field *field, enum outlook_kind kind, int *left, int *servers)
 {
     const struct course *course = field->course;
     size_t slots = course->slots + 1;
     struct chase chase = {
         .field = field,
         .servers = servers,
+        .left = left,
         .extra = mem_new_array(slots, sizeof *chase.extra),
+        .made_ms = mem_new_array(slots, sizeof *chase.made_ms),
         .work = mem_new_array(slots, sizeof *chase.work),
     };
     size_t span = 0;
@@ -97,7 +117,24 @@ void catch_up(const struct field *field, const struct outlook *outlook, int *ser
     if (span < course->spans.count)
         course_slots_of(course, &course->spans.items[span], &chase.done, &end);
     for (; span < course->spans.count; span++)
-        chase_span(&chase, outlook, span);
+        chase_span(&chase, &field->outlooks[kind], span);
     mem_free(chase.extra);
+    mem_free(chase.made_ms);
     mem_free(chase.work);
+}
+
+void catch_up(const struct run_frame *frame, enum outlook_kind kind, int fleet_gpus, int **servers)
+{
+    size_t slots = frame->planned->slots;
+    int *left = mem_new_array(slots, sizeof *left);
+
+    for (size_t slot = 0; slot < slots; slot++) {
+        left[slot] = fleet_gpus;
+        for (size_t i = 0; i < frame->queue_count; i++)
+            left[slot] -= servers[i][slot] * frame->fields[i].queue->gpus;
+        left[slot] = left[slot] > 0 ? left[slot] : 0;
+    }
+    for (size_t i = 0; i < frame->queue_count; i++)
+        chase_queue(&frame->fields[i], kind, left, servers[i]);
+    mem_free(left);
 }

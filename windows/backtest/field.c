@@ -149,6 +149,15 @@ double field_slot_load(const struct field *field, struct wall_time begin)
     return steps_load(field, (begin.ms - series->start.ms) / series->step_ms);
 }
 
+struct wall_time field_slot_known(const struct field *field, struct wall_time begin)
+{
+    const struct demand_series *series = field->queue->series;
+    int64_t first = begin.ms < series->start.ms ? 0
+                                                : (begin.ms - series->start.ms) / series->step_ms;
+
+    return (struct wall_time){ series->start.ms + (first + slot_steps(series)) * series->step_ms };
+}
+
 double field_recent_load(const struct field *field, struct wall_time wall)
 {
     const struct demand_series *series = field->queue->series;

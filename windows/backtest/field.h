@@ -71,6 +71,9 @@ double field_load(const struct field *field, const struct segment_list *segments
    the mean of the whole step.  A policy must not use it before the step ends. */
 double field_slot_load(const struct field *field, struct wall_time begin);
 
+/* When that load is known: the end of the last step that is part of it. */
+struct wall_time field_slot_known(const struct field *field, struct wall_time begin);
+
 /* The same in the last five minutes, or the last step, that were over at `wall`. */
 double field_recent_load(const struct field *field, struct wall_time wall);
 

@@ -129,8 +129,10 @@ static void add_miss(const struct work *work, size_t row, size_t queue, size_t s
         return;
     miss.wait_s = fmax(score->wait_s[DEMAND_HIGH], score->wait_s[DEMAND_LOW]);
     set_target(score, &field->queue->target, &miss);
-    miss.facts.planned = least_of(servers->planned, &part);
     miss.facts.held = least_of(servers->held, &part);
+    miss.facts.planned = least_of(servers->planned, &part);
+    if (miss.facts.planned < miss.facts.held) /* it caught up */
+        miss.facts.planned = miss.facts.held;
     miss.facts.needed = field->needs[part.span];
     miss.facts.safest = safest_of(field, policy, part.span);
     miss.later = find_later(work, policy, &miss, &part, &miss.facts.later);

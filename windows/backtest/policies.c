@@ -6,7 +6,6 @@
 #include "windows/backtest/policies.h"
 
 #include "base/progress.h"
-#include "windows/backtest/catch_up.h"
 #include "windows/backtest/oracle.h"
 #include "windows/backtest/oracle_engines.h"
 
@@ -338,7 +337,6 @@ static int plan_follow(const struct field *field, double level, int *servers, st
     (void)err;
     plan_outlook(field, &field->outlooks[OUTLOOK_FOLLOW], level, servers);
     plan_again(field, &field->outlooks[OUTLOOK_FOLLOW], level, servers);
-    catch_up(field, &field->outlooks[OUTLOOK_FOLLOW], servers);
     return 0;
 }
 

@@ -21,7 +21,8 @@ struct policy {
     bool is_tuned; /* the level is chosen by how it did on past weeks */
     bool is_share; /* the level is a share of misses: the one that the attainment allows, of */
     enum outlook_kind outlook;
-    bool is_again;     /* the rest of a span is planned again, as `outlook` says */
+    bool is_again;     /* the rest of a span is planned again, as `outlook` says, and what waits
+                          already is served (catch_up.h) */
     bool is_last_week; /* uses the field's `last_week`, which is computed only for such policies */
     bool is_oracle;    /* looks at the weeks that it plans */
     bool is_planned;   /* planned in advance, as `outlook` says, so nodes stay over short gaps */

@@ -5,6 +5,8 @@
  */
 #include "windows/backtest/run.h"
 
+#include "windows/backtest/catch_up.h"
+
 void run_init(struct run *run, const struct run_frame *frame, const struct policy *policy,
               double level)
 {
@@ -39,21 +41,30 @@ int run_gpus(const struct run *run, const struct run_frame *frame, size_t slot)
     return sum;
 }
 
+static void cut(struct run *run, const struct run_frame *frame, int fleet_gpus)
+{
+    for (size_t slot = 0; slot < frame->planned->slots; slot++) {
+        double share = (double)fleet_gpus / run_gpus(run, frame, slot);
+
+        for (size_t i = 0; share < 1 && i < frame->queue_count; i++)
+            run->servers[i][slot] = (int)(run->servers[i][slot] * share);
+    }
+}
+
 void run_fit(struct run *run, const struct run_frame *frame, const struct fleet *fleet)
 {
     size_t slots = frame->planned->slots;
+    int fleet_gpus = fleet->nodes * fleet->gpus_per_node;
     int *gpus = mem_new_array(slots, sizeof *gpus);
     size_t *known = run->policy->is_planned ? mem_new_array(slots, sizeof *known) : NULL;
 
     if (known)
         policies_known(run->policy, &frame->fields[0], known);
-    for (size_t slot = 0; slot < slots; slot++) {
-        double share = (double)fleet->nodes * fleet->gpus_per_node / run_gpus(run, frame, slot);
-
-        for (size_t i = 0; share < 1 && i < frame->queue_count; i++)
-            run->servers[i][slot] = (int)(run->servers[i][slot] * share);
+    cut(run, frame, fleet_gpus);
+    if (run->policy->is_again)
+        catch_up(frame, run->policy->outlook, fleet_gpus, run->servers);
+    for (size_t slot = 0; slot < slots; slot++)
         gpus[slot] = run_gpus(run, frame, slot);
-    }
     measure_nodes(fleet, gpus, slots, known, run->nodes);
     mem_free(known);
     mem_free(gpus);

@@ -32,7 +32,8 @@ void run_clear(struct run *run, const struct run_frame *frame);
 /* GPUs of all queues in a slot. */
 int run_gpus(const struct run *run, const struct run_frame *frame, size_t slot);
 
-/* If all queues together want more than the fleet, each gets its part; then nodes are counted. */
+/* If all queues together want more than the fleet, each gets its part.  A policy that looks again
+   catches up with what is left.  Then nodes are counted. */
 void run_fit(struct run *run, const struct run_frame *frame, const struct fleet *fleet);
 
 struct measure run_measure(const struct run *run, const struct run_frame *frame,

@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WAITING_MAX = 1000000000 };
+enum { WAITING_MAX = 1000000000 }; /* requests */
 
 static int read_numbers(struct allocate_model_options *options, const struct command_call *call,
                         struct error *err)
@@ -44,60 +44,56 @@ static int read_numbers(struct allocate_model_options *options, const struct com
     return 0;
 }
 
-static int read_rates(struct allocate_inputs *inputs, struct error *err)
+static bool parse_requests(const char *text, double *ret_requests)
 {
-    const struct command_call *call = inputs->call;
+    return text_to_double(text, ret_requests) && *ret_requests >= 0 && *ret_requests <= WAITING_MAX;
+}
 
-    for (size_t i = 0; i < call_repeat(call, "rate"); i++) {
-        const char *text = call_text_at(call, "rate", i);
+/* An option that is repeated, with an amount of a queue each time. */
+struct amount_option {
+    const char *name;
+    const char *what;
+    const char *example;
+    bool (*parse)(const char *text, double *ret_value);
+};
+
+static int read_amounts(struct allocate_inputs *inputs, const struct amount_option *option,
+                        struct allocate_amounts *amounts, struct error *err)
+{
+    for (size_t i = 0; i < call_repeat(inputs->call, option->name); i++) {
+        const char *text = call_text_at(inputs->call, option->name, i);
         const char *equals = strchr(text, '=');
-        double per_s;
+        double value;
 
-        if (!equals || equals == text || !rate_parse(equals + 1, &per_s))
+        if (!equals || equals == text || !option->parse(equals + 1, &value))
             return error_set(err, ERROR_INVALID,
-                             "--rate: \"%s\" is not a queue and a rate: write it like chat=1.2/s",
-                             text);
+                             "--%s: \"%s\" is not a queue and %s: write it like %s", option->name,
+                             text, option->what, option->example);
 
         char *name = text_format("%.*s", (int)(equals - text), text);
 
         *array_add(&inputs->names) = name;
-        for (size_t at = 0; at < inputs->rates.count; at++)
-            if (text_equal(inputs->rates.items[at].name, name))
-                return error_set(err, ERROR_INVALID, "--rate: %s is given twice", name);
-        *array_add(&inputs->rates) = (struct allocate_rate){ name, per_s };
+        for (size_t at = 0; at < amounts->list.count; at++)
+            if (text_equal(amounts->list.items[at].name, name))
+                return error_set(err, ERROR_INVALID, "--%s: %s is given twice", option->name, name);
+        *array_add(&amounts->list) = (struct allocate_amount){ name, value };
     }
-    inputs->options.rates = inputs->rates.items;
-    inputs->options.rate_count = inputs->rates.count;
     return 0;
+}
+
+static int read_rates(struct allocate_inputs *inputs, struct error *err)
+{
+    static const struct amount_option option = { "rate", "a rate", "chat=1.2/s", rate_parse };
+
+    return read_amounts(inputs, &option, &inputs->options.rates, err);
 }
 
 int allocate_inputs_waiting(struct allocate_inputs *inputs, struct error *err)
 {
-    const struct command_call *call = inputs->call;
+    static const struct amount_option option = { "waiting", "a number of requests", "chat=1200",
+                                                 parse_requests };
 
-    for (size_t i = 0; i < call_repeat(call, "waiting"); i++) {
-        const char *text = call_text_at(call, "waiting", i);
-        const char *equals = strchr(text, '=');
-        double requests;
-
-        if (!equals || equals == text || !text_to_double(equals + 1, &requests) ||
-            !(requests >= 0 && requests <= WAITING_MAX))
-            return error_set(err, ERROR_INVALID,
-                             "--waiting: \"%s\" is not a queue and a number of requests: write it "
-                             "like chat=1200",
-                             text);
-
-        char *name = text_format("%.*s", (int)(equals - text), text);
-
-        *array_add(&inputs->names) = name;
-        for (size_t at = 0; at < inputs->waiting.count; at++)
-            if (text_equal(inputs->waiting.items[at].name, name))
-                return error_set(err, ERROR_INVALID, "--waiting: %s is given twice", name);
-        *array_add(&inputs->waiting) = (struct allocate_waiting){ name, requests };
-    }
-    inputs->options.waiting = inputs->waiting.items;
-    inputs->options.waiting_count = inputs->waiting.count;
-    return 0;
+    return read_amounts(inputs, &option, &inputs->options.waiting, err);
 }
 
 static const char *demand_path(const struct command_call *call)
@@ -244,8 +240,8 @@ void allocate_inputs_clear(struct allocate_inputs *inputs)
     for (size_t i = 0; i < inputs->names.count; i++)
         mem_free(inputs->names.items[i]);
     array_clear(&inputs->names);
-    array_clear(&inputs->rates);
-    array_clear(&inputs->waiting);
+    array_clear(&inputs->options.rates.list);
+    array_clear(&inputs->options.waiting.list);
     array_clear(&inputs->suppositions);
 }
 
@@ -309,6 +305,14 @@ static void add_notes(const struct allocate_inputs *inputs, struct text *out)
         text_add(out, "note: %s\n", json_string_value(note));
 }
 
+static void add_amounts(const struct allocate_amounts *amounts, const char *what, const char *unit,
+                        struct text *out)
+{
+    for (size_t i = 0; i < amounts->list.count; i++)
+        text_add(out, ", %s %s=%.12g%s", what, amounts->list.items[i].name,
+                 amounts->list.items[i].value, unit);
+}
+
 int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *out,
                            struct error *err)
 {
@@ -333,10 +337,8 @@ int allocate_inputs_header(const struct allocate_inputs *inputs, struct text *ou
         text_add(out, ", percentile %.12g", options->percentile);
     if (options->slo)
         text_add(out, ", slo %s", options->slo);
-    for (size_t i = 0; i < options->rate_count; i++)
-        text_add(out, ", rate %s=%.12g/s", options->rates[i].name, options->rates[i].per_s);
-    for (size_t i = 0; i < options->waiting_count; i++)
-        text_add(out, ", waiting %s=%.12g", options->waiting[i].name, options->waiting[i].requests);
+    add_amounts(&options->rates, "rate", "/s", out);
+    add_amounts(&options->waiting, "waiting", "", out);
     text_add(out, "%s%s%s\n", options->loses_node ? ", lose node" : "",
              options->loses_zone ? ", lose zone" : "", options->is_saturated ? ", saturate" : "");
     add_notes(inputs, out);

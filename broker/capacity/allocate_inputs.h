@@ -43,9 +43,7 @@
 struct allocate_inputs {
     struct command_call *call;
     struct allocate_model_options options;
-    ARRAY(struct allocate_rate) rates;
-    ARRAY(struct allocate_waiting) waiting;
-    ARRAY(char *) names; /* of both */
+    ARRAY(char *) names; /* of amounts */
     struct demand_options demand_options;
     struct config *config;
     struct measures_used measured;    /* that were used */

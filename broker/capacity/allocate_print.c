@@ -125,7 +125,6 @@ static void print_waiting(const struct allocate_model *model, const struct alloc
 {
     for (size_t i = 0; i < model->queue_count; i++) {
         const struct allocate_cell *cell = cell_of(plan, window, i);
-
         int more = cell->granted - cell->needed;
 
         if (cell->catch_up == 0)

@@ -39,7 +39,7 @@ const struct command_option allocate_options[] = {
     FORECASTS_OPTIONS,
     { "again", 0, NULL, "with --follow: plan the rest of the window that is in force", false },
     { "waiting", 0, "QUEUE=NUMBER",
-      "with --follow: requests that wait now; replicas are added that serve them within an hour",
+      "with --follow: requests that wait already; replicas are added that serve them in an hour",
       true },
     { "out", 0, "DIR", "folder of the schedules, instead of the configuration's", false },
     { "shard", 0, "I/N", "search only part I of N, and write the results to a file in --out",
@@ -91,7 +91,7 @@ static int read_options(struct allocate_command *command, struct error *err)
                          call_text(call, "shard"));
     if (command->shard.parts > 0 && (!call_text(call, "out") || call_text(call, "merge")))
         return error_set(err, ERROR_INVALID, "--shard needs --out, and goes before --merge");
-    if (call_flag(call, "forecast") && command->inputs.options.rate_count > 0)
+    if (call_flag(call, "forecast") && command->inputs.options.rates.list.count > 0)
         return error_set(err, ERROR_INVALID,
                          "--rate says what arrives, and so does --forecast: give one of them");
     command->inputs.is_forecast = call_flag(call, "forecast");
@@ -110,7 +110,7 @@ static int read_options(struct allocate_command *command, struct error *err)
                          "give --follow, too");
     if (allocate_inputs_waiting(&command->inputs, err) < 0)
         return -1;
-    if (command->inputs.waiting.count > 0 && command->inputs.forecast.follow_ms == 0)
+    if (command->inputs.options.waiting.list.count > 0 && command->inputs.forecast.follow_ms == 0)
         return error_set(err, ERROR_INVALID,
                          "--waiting is of a plan for the next hours: give --follow, too");
     command->inputs.options.is_saturated = call_flag(call, "saturate");

@@ -113,12 +113,13 @@ static struct allocate_queue *find_queue(const struct model *model, const char *
 static int set_waiting(struct model *model, const struct allocate_model_options *options,
                        struct error *err)
 {
-    for (size_t i = 0; i < options->waiting_count; i++) {
-        struct allocate_queue *queue = find_queue(model, "waiting", options->waiting[i].name, err);
+    for (size_t i = 0; i < options->waiting.list.count; i++) {
+        const struct allocate_amount *waiting = &options->waiting.list.items[i];
+        struct allocate_queue *queue = find_queue(model, "waiting", waiting->name, err);
 
         if (!queue)
             return -1;
-        queue->waiting += options->waiting[i].requests;
+        queue->waiting += waiting->value;
     }
     return 0;
 }
@@ -126,8 +127,8 @@ static int set_waiting(struct model *model, const struct allocate_model_options 
 static int set_rates(struct model *model, const struct allocate_model_options *options,
                      struct error *err)
 {
-    for (size_t i = 0; i < options->rate_count; i++) {
-        const struct allocate_rate *rate = &options->rates[i];
+    for (size_t i = 0; i < options->rates.list.count; i++) {
+        const struct allocate_amount *rate = &options->rates.list.items[i];
         struct allocate_queue *queue = find_queue(model, "rate", rate->name, err);
 
         if (!queue)
@@ -142,7 +143,7 @@ static int set_rates(struct model *model, const struct allocate_model_options *o
                              "--rate %s: nothing arrives on these days, so there is no shape to "
                              "give the rate to",
                              rate->name);
-        queue->scale *= rate->per_s / mean;
+        queue->scale *= rate->value / mean;
     }
     return 0;
 }

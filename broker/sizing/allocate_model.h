@@ -6,17 +6,17 @@
  */
 #pragma once
 
+#include "base/array.h"
 #include "broker/config/config.h"
 #include "windows/allocation/allocate.h"
 
-struct allocate_rate { /* a mean arrival rate for one queue, in place of the demand's own */
-    const char *name;  /* of the queue, or of a workload that serves it */
-    double per_s;      /* before any scaling; the demand's shape stays */
+struct allocate_amount { /* of one queue */
+    const char *name;    /* its own, or that of a workload that serves it */
+    double value;
 };
 
-struct allocate_waiting { /* requests that wait already */
-    const char *name;     /* as of a rate; those of one queue are added */
-    double requests;
+struct allocate_amounts {
+    ARRAY(struct allocate_amount) list;
 };
 
 struct allocate_reservation { /* what if it had more or fewer nodes */
@@ -33,11 +33,10 @@ struct allocate_model_options {
     int seeds;
     int threads;
     uint64_t seed;
-    const char *window; /* NULL: all */
-    const struct allocate_rate *rates;
-    size_t rate_count;
-    const struct allocate_waiting *waiting;
-    size_t waiting_count;
+    const char *window;              /* NULL: all */
+    struct allocate_amounts rates;   /* mean arrivals a second in place of the demand's own, before
+                                        any scaling; the demand's shape stays */
+    struct allocate_amounts waiting; /* requests that wait already; those of one queue are added */
     bool loses_node; /* every queue survives it, even if the configuration does not ask for this */
     bool loses_zone;
     bool is_estimate;

@@ -201,6 +201,8 @@ static const struct form counts[] = {
     { "counts with what they count", NULL, MINUTES("5 requests", "6 req"), NOON },
     { "rates in thousands", NULL, MINUTES("1.25K req/s", "6 req/s"),
       ":2: count: expected a number like 12, 28.5 or 70/min, found \"1.25K req/s\"" },
+    { "two numbers", NULL, MINUTES("5 1", "6"),
+      ":2: count: expected a number like 12, 28.5 or 70/min, found \"5 1\"" },
     { "durations", NULL, MINUTES("5 s", "6 s"),
       ":2: count: expected a number like 12, 28.5 or 70/min, found \"5 s\"" },
     { "rates by the header", NULL,

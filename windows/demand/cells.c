@@ -244,7 +244,8 @@ static bool read_slowly(const char *text, char delimiter, struct packed_row *row
     double seconds;
 
     *ret_why = "a number like 12, 28.5 or 70/min";
-    if (length == 0 || length >= sizeof number || !column_unit_read(unit, &seconds))
+    if (length == 0 || length >= sizeof number || is_digit(*unit) ||
+        !column_unit_read(unit, &seconds))
         return false;
     memcpy(number, text, length);
     number[length] = '\0';

@@ -10,8 +10,6 @@
 #include <limits.h>
 #include <math.h>
 
-const int64_t backlog_served_ms = HOUR_MS;
-
 double backlog_after(double work_s, double load, int servers, int64_t time_ms)
 {
     return fmax(0, work_s + (load - servers) * (double)time_ms / SECOND_MS);
@@ -21,5 +19,5 @@ int backlog_servers(double work_s, int servers, int64_t target_ms)
 {
     if (work_s * SECOND_MS <= (double)servers * (double)target_ms)
         return 0;
-    return (int)fmin(ceil(work_s * SECOND_MS / (double)backlog_served_ms), INT_MAX / 2);
+    return (int)fmin(ceil(work_s * SECOND_MS / HOUR_MS), INT_MAX / 2);
 }

@@ -11,13 +11,10 @@
 
 #include <stdint.h>
 
-/* In this time a backlog is served.  An hour is also the time until a plan that follows the day is
-   made again. */
-extern const int64_t backlog_served_ms;
-
 /* The work that waits after `time_ms`, in which requests arrived for `load` servers. */
 double backlog_after(double work_s, double load, int servers, int64_t time_ms);
 
-/* The servers that serve this work within that hour, on top of `servers` for what arrives; 0 while
+/* The servers that serve this work within an hour, when a plan that follows the day is made again,
+   on top of `servers` for what arrives; 0 while
    a new request waits no longer than its target behind it. */
 int backlog_servers(double work_s, int servers, int64_t target_ms);

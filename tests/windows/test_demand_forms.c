@@ -247,6 +247,8 @@ static const struct form units[] = {
     { "requests_per_sec", NULL, "time,requests_per_sec\n" BY_SECOND, NOON },
     { "requestspersecond", NULL, "time,requestspersecond\n" BY_SECOND, NOON },
     { "RequestsPerHour", NULL, "time,RequestsPerHour\n" BY_HOUR, NOON },
+    { "requests per day", NULL,
+      "time,requests per day\n2026-11-17T12:00:00Z,7200\n2026-11-17T12:01:00Z,8640\n", NOON },
     { "arrivals/min", NULL, "time,arrivals/min\n" BY_MINUTE, NOON },
     { "requests (1/h)", NULL, "time,requests (1/h)\n" BY_HOUR, NOON },
     { "QPS", NULL, "time,QPS\n" BY_SECOND, NOON },

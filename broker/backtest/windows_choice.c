@@ -19,7 +19,7 @@ enum {
     ENOUGH_NODES = 1 << 16 /* which cut no plan */
 };
 
-static const size_t sizes[WINDOWS_TRIALS] = { 0, 6, 8, 12 };
+static const size_t sizes[WINDOWS_TRIALS] = { 0, 6, 8, 12, 24 };
 
 static const char player[] = "sluice-daily";
 

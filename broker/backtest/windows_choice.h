@@ -14,7 +14,7 @@
 #include "windows/backtest/backtest.h"
 
 enum {
-    WINDOWS_TRIALS = 4,
+    WINDOWS_TRIALS = 5,
     WINDOWS_REGULAR = 80, /* per cent; weekdays that are alike: measured, smooth demand has 82 and
                              more, bursty demand 75 and less */
 };

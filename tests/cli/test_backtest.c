@@ -418,7 +418,7 @@ static void windows_are_chosen_on_the_weeks_before(void **state)
     golden_check("golden/cli/backtest_choice.txt", said.out->chars);
     assert_true(json_is_true(json_at(root, "plan_windows/proposed")));
     assert_int_equal(json_int_or(choice, "weeks", 0), 1);
-    assert_int_equal(json_array_size(json_at(choice, "trials")), 4);
+    assert_int_equal(json_array_size(json_at(choice, "trials")), 5);
     assert_true(
         json_is_real(json_at(json_array_get(json_at(choice, "trials"), 0), "gpu_hours_per_week")));
 }

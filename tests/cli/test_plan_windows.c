@@ -105,7 +105,7 @@ static void smooth_demand_gets_more_windows(void **state)
     (void)state;
     assert_int_equal(choice.weeks, 2);
     assert_int_equal(choice.trials[0].windows, 0);
-    assert_in_range(choice.trials[choice.chosen].windows, 6, 12);
+    assert_in_range(choice.trials[choice.chosen].windows, 6, 24);
     assert_true(choice.trials[choice.chosen].hours < 0.95 * choice.trials[0].hours);
 }
 
@@ -208,7 +208,7 @@ static void after_a_single_week_its_weekdays_decide(void **state)
 
     (void)state;
     assert_int_equal(smooth.weeks, 0);
-    assert_int_equal(smooth.trials[smooth.chosen].windows, 12);
+    assert_int_equal(smooth.trials[smooth.chosen].windows, 24);
     assert_true(smooth.regularity > 0.9);
     assert_int_equal(bursty.chosen, 0);
     assert_true(bursty.regularity < 0.5);

@@ -8,6 +8,7 @@
 #include "base/file.h"
 
 #include "base/array.h"
+#include "base/file_stream.h"
 #include "base/memory.h"
 
 #include <dirent.h>
@@ -127,45 +128,19 @@ struct text *file_pack(const void *bytes, size_t size)
     return out;
 }
 
-/* All of an open gzip stream; zlib returns a file that is not gzip unchanged. */
-static int unpack(gzFile stream, const char *path, struct text *content, struct error *err)
-{
-    char chunk[CHUNK_SIZE];
-    int code;
-
-    for (;;) {
-        int got = gzread(stream, chunk, sizeof chunk);
-
-        if (got > 0)
-            text_add_bytes(content, chunk, (size_t)got);
-        if (content->is_cut)
-            return fail_size(path, content->limit, err);
-        if (got <= 0)
-            break;
-    }
-    gzerror(stream, &code);
-    if (code == Z_ERRNO)
-        return file_error(path, "read", err);
-    if (code != Z_OK && code != Z_STREAM_END)
-        return error_set(err, ERROR_CORRUPT, "%s: the gzip data is damaged or cut short", path);
-    return 0;
-}
-
 struct text *file_read_unpacked(const char *path, size_t limit, struct error *err)
 {
     owned(text) struct text *content = text_new(limit);
-    owned(fd) int fd = open_to_read(path, err);
-    gzFile stream;
-    int result;
+    owned(file_stream) struct file_stream *stream = file_stream_open(path, INT64_MAX, err);
+    char chunk[CHUNK_SIZE];
+    ssize_t got = stream ? 1 : -1;
 
-    if (fd < 0)
-        return NULL;
-    stream = gzdopen(fd, "rb");
-    require(stream);
-    fd = -1; /* the stream's from here on */
-    result = unpack(stream, path, content, err);
-    gzclose_r(stream);
-    return result < 0 ? NULL : steal(&content);
+    while (got > 0 && (got = file_stream_read(stream, chunk, sizeof chunk, err)) > 0) {
+        text_add_bytes(content, chunk, (size_t)got);
+        if (content->is_cut)
+            return fail_size(path, content->limit, err), NULL;
+    }
+    return got < 0 ? NULL : steal(&content);
 }
 
 static int write_all(int fd, const char *path, const char *bytes, size_t size, struct error *err)

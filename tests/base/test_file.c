@@ -158,6 +158,36 @@ static void unpacks_gzip_by_its_first_bytes(void **state)
     assert_int_equal(err.kind, ERROR_CORRUPT);
 }
 
+/* What is appended to a packed file is packed, too, or refused. */
+static void what_follows_gzip_data_is_not_lost(void **state)
+{
+    owned(test_folder) char *folder = test_folder_new();
+    owned(chars) char *path = text_format("%s/a.gz", folder);
+    owned(text) struct text *both = text_new(1000);
+    owned(text) struct text *one = file_pack("one,", 4);
+    owned(text) struct text *two = file_pack("two", 3);
+    struct error err;
+
+    (void)state;
+    text_add_bytes(both, one->chars, one->length);
+    text_add_bytes(both, two->chars, two->length);
+    assert_int_equal(file_write(path, both->chars, both->length, 0600, NULL), 0);
+
+    owned(text) struct text *content = file_read_unpacked(path, 100, NULL);
+
+    assert_string_equal(content->chars, "one,two");
+    for (size_t cut = 1; cut < two->length; cut++) {
+        assert_int_equal(file_write(path, both->chars, both->length - cut, 0600, NULL), 0);
+        assert_null(file_read_unpacked(path, 100, &err));
+        assert_int_equal(err.kind, ERROR_CORRUPT);
+    }
+    text_add(both, "three\n");
+    assert_int_equal(file_write(path, both->chars, both->length, 0600, NULL), 0);
+    assert_null(file_read_unpacked(path, 100, &err));
+    assert_int_equal(err.kind, ERROR_CORRUPT);
+    assert_non_null(strstr(err.text, "gzip data, and then bytes that are not packed"));
+}
+
 static void packs_what_it_unpacks_and_always_the_same(void **state)
 {
     owned(test_folder) char *folder = test_folder_new();
@@ -244,6 +274,7 @@ int main(void)
         cmocka_unit_test(makes_folders_with_their_parents),
         cmocka_unit_test(lists_sorted_by_ending),
         cmocka_unit_test(unpacks_gzip_by_its_first_bytes),
+        cmocka_unit_test(what_follows_gzip_data_is_not_lost),
         cmocka_unit_test(packs_what_it_unpacks_and_always_the_same),
         cmocka_unit_test(finds_the_path_beside),
         cmocka_unit_test(a_lock_is_held_until_closed),

@@ -29,6 +29,8 @@ static const struct {
       CHAT("1", "-", "3") EMBED("1", "2", "3"), 0, 0 },
     { "in/chat.csv", "trace,gap_start,gap_end\nchat," SECOND,
       CHAT("1", "-", "3") EMBED("1", "2", "3"), 0, 0 },
+    { "in/busy.csv", "Queue,gap_start,gap_end\nchat," SECOND,
+      CHAT("1", "-", "3") EMBED("1", "2", "3"), 0, 0 },
     { "in/busy.csv.gz", "trace,gap_start,gap_end\nbusy," SECOND, BOTH, 1, 0 },
     { "in/arrivals_busy.csv.gz", "trace,gap_start,gap_end\nbusy," SECOND, BOTH, 1, 0 },
     { "in/arrivals_busy.csv.gz", "trace,gap_start,gap_end\narrivals_busy," SECOND, BOTH, 1, 0 },

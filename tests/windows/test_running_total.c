@@ -45,6 +45,25 @@ static double counter_with_resets(int i, int minutes, double *total, uint32_t *r
     return counter(i, minutes, total, random);
 }
 
+/* "So far today", of a shop that is closed for six hours. */
+static double so_far_today(int i, int minutes, double *total, uint32_t *random)
+{
+    int hour = i * minutes / 60 % 24;
+
+    if (i % (24 * 60 / minutes) == 0)
+        *total = 0;
+    return hour < 6 ? *total : counter(i, minutes, total, random);
+}
+
+/* Demand that rises from hour to hour, until the shop closes. */
+static double until_closed(int i, int minutes, double *total, uint32_t *random)
+{
+    int hour = i * minutes / 60 % 24;
+
+    (void)total, (void)random;
+    return hour < 8 || hour > 21 ? 0 : (hour - 7) * 10 * minutes;
+}
+
 /* The sum of ten programs' counters, of which one starts again now and then. */
 static double summed_counters(int i, int minutes, double *total, uint32_t *random)
 {
@@ -124,6 +143,9 @@ static const struct {
     { "of one day and an hour", counter, 5, 25, "chat", true },
     { "an old one", old_counter, 5, 7 * 24, "chat", true },
     { "with resets", counter_with_resets, 5, 28 * 24, "chat", true },
+    { "of each day, by the hour", so_far_today, 60, 14 * 24, "chat", true },
+    { "of each day, by the half hour", so_far_today, 30, 14 * 24, "chat", true },
+    { "that rise until the shop closes", until_closed, 60, 28 * 24, "chat", false },
     { "of several programs", summed_counters, 5, 28 * 24, "chat", true },
     { "a rare one", rare_counter, 5, 28 * 24, "chat", true },
     { "with fractions", fractions, 5, 28 * 24, "chat", true },

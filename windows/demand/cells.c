@@ -23,6 +23,9 @@ static const int64_t year_1990_s = 631152000;
 static const double year_2000_s = 946684800;
 static const double year_2100_s = 4102444800;
 
+/* Of numbers since 1970, as 2026030200 and 2603020000 are rather a date and an hour in digits. */
+static const double year_2033_s = 1988150400;
+
 /* Units of numbers since 1970; the ranges of the years do not overlap. */
 static const double epoch_units_ms[] = { 1000, 1, 1e-3, 1e-6 };
 
@@ -92,7 +95,7 @@ static bool read_epoch(const char *text, struct cell_time *ret)
     for (size_t i = 0; i < COUNT_OF(epoch_units_ms); i++) {
         double ms = number * epoch_units_ms[i];
 
-        if (ms >= year_2000_s * SECOND_MS && ms < year_2100_s * SECOND_MS) {
+        if (ms >= year_2000_s * SECOND_MS && ms < year_2033_s * SECOND_MS) {
             *ret = (struct cell_time){ (int64_t)llround(ms), false };
             return true;
         }
@@ -135,6 +138,17 @@ static bool is_likely(struct wall_time wall)
     return wall.ms >= year_1990_s * SECOND_MS && wall.ms < (int64_t)year_2100_s * SECOND_MS;
 }
 
+/* "2026-11-17T08:00-05:00" is a time with an offset, as programs write it. */
+bool cell_is_range(const char *text)
+{
+    size_t length = strlen(text);
+    const char *first = length >= 11 ? text + length - 11 : NULL;
+
+    return first && count_digits(first) == 2 && first[2] == ':' && count_digits(first + 3) == 2 &&
+           first[5] == '-' && count_digits(first + 6) == 2 && first[8] == ':' &&
+           (first == text || first[-1] == ' ');
+}
+
 bool cell_time(const char *text, struct cell_time *ret)
 {
     char plain[TIME_CHARS];
@@ -145,7 +159,7 @@ bool cell_time(const char *text, struct cell_time *ret)
     if (digits != 4 || (text[4] != '-' && text[4] != '/'))
         return read_epoch(text, ret);
     /* room for the midnight of a date alone */
-    if (!text_copy(plain, sizeof plain, text))
+    if (cell_is_range(text) || !text_copy(plain, sizeof plain, text))
         return false;
     make_plain(plain);
     is_local = wall_parse(plain, false, &wall, NULL) < 0;
@@ -208,11 +222,13 @@ static bool is_group(const char *number, char mark)
            count_digits(number + digits + 1) == 3 && strchr(" /", number[digits + 4]);
 }
 
-enum cell_point cell_point(const char *text)
+enum cell_point cell_point(const char *text, char delimiter)
 {
-    if (!strchr(text, '.'))
-        return CELL_POINT_NONE;
-    return is_group(text, '.') ? CELL_POINT_DOUBTFUL : CELL_POINT_DECIMAL;
+    char mark = delimiter == ';' ? ',' : '.';
+
+    if (!strchr(text, mark))
+        return count_digits(text) > 3 ? CELL_POINT_NEEDLESS : CELL_POINT_NONE;
+    return is_group(text, mark) ? CELL_POINT_DOUBTFUL : CELL_POINT_DECIMAL;
 }
 
 /* Reads the number before the unit, as text_to_double() does. */

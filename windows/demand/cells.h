@@ -38,14 +38,24 @@ struct cell_clock {
 };
 bool cell_time_like(struct cell_clock *clock, const char *text, struct cell_time *ret);
 
+/* Whether it ends with two times of day without seconds, like 09:00-10:00: the second one is no
+   offset. */
+bool cell_is_range(const char *text);
+
 /* A number of requests, with or without a fraction; with a unit like "/s", "req/s" or "/min" it is
    a rate.  In files whose delimiter is a semicolon a comma may be the decimal point.  Sets value
    and kind.  false: ret_why is the expected form. */
 bool cell_count(const char *text, char delimiter, struct packed_row *row, const char **ret_why);
 
-/* What a number shows of points in its file: "1.5" is a decimal one, "1.234" may be a thousand. */
-enum cell_point { CELL_POINT_NONE, CELL_POINT_DECIMAL, CELL_POINT_DOUBTFUL };
-enum cell_point cell_point(const char *text);
+/* What a number shows of its file: "1.5" has a decimal point, "1.234" may be a thousand, 987 tells
+   nothing, and where 1234 stands thousands are not set apart. */
+enum cell_point {
+    CELL_POINT_NONE,
+    CELL_POINT_DECIMAL,
+    CELL_POINT_DOUBTFUL,
+    CELL_POINT_NEEDLESS,
+};
+enum cell_point cell_point(const char *text, char delimiter);
 
 /* A number that begins with a digit, as text_to_double() reads it. */
 bool cell_number(const char *text, double *ret);

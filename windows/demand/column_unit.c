@@ -33,10 +33,24 @@ static const struct {
 static const struct {
     const char *word;
     double seconds;
-} rate_words[] = { { "rps", 1 }, { "qps", 1 }, { "reqps", 1 }, { "rpm", 60 }, { "qpm", 60 } };
+} rate_words[] = { { "rps", 1 },   { "qps", 1 },  { "tps", 1 },
+                   { "reqps", 1 }, { "rpm", 60 }, { "qpm", 60 } };
 
 /* What follows "per". */
-static const char *const time_words[] = { "second", "sec", "minute", "min", "hour", "day" };
+static const char *const time_words[] = { "second", "sec", "minute", "min", "hour", "day", "s" };
+
+/* What is no number of requests, or one of thousands; a queue may have such a name, but not before
+   "per second" or in brackets. */
+static const char *const other_words[] = {
+    "token",     "tokens", "byte",    "bytes",   "kb",       "mb",      "gb",      "tb",
+    "kib",       "mib",    "gib",     "bit",     "bits",     "kbit",    "mbit",    "error",
+    "errors",    "user",   "users",   "kreq",    "mreq",     "k",       "m",       "thousand",
+    "thousands", "thsd",   "million", "mio",     "millions", "%",       "percent", "ms",
+    "msec",      "s",      "sec",     "seconds", "minutes",  "in 1000", "x1000",   "in thousands",
+};
+
+/* A rate without its unit, at a name's end. */
+static const char *const unit_less_words[] = { "rate", "throughput" };
 
 double column_unit_seconds(const char *unit)
 {
@@ -48,7 +62,7 @@ double column_unit_seconds(const char *unit)
 
 static bool is_break(char byte)
 {
-    return byte == ' ' || byte == '_' || byte == '-';
+    return byte != '\0' && strchr(" _-.:,", byte) != NULL;
 }
 
 static size_t trim(const char *text, size_t length)
@@ -66,6 +80,24 @@ static bool is_of_requests(const char *text, size_t length)
     return false;
 }
 
+/* Whether the last word before `length` is one of these. */
+static bool ends_with_word(const char *name, size_t length, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t size = strlen(words[i]);
+
+        if (length >= size && strncasecmp(name + length - size, words[i], size) == 0 &&
+            (length == size || is_break(name[length - size - 1])))
+            return true;
+    }
+    return false;
+}
+
+static bool is_of_other(const char *name, size_t length)
+{
+    return ends_with_word(name, length, other_words, COUNT_OF(other_words));
+}
+
 /* The seconds of "s", "second" or "5m"; 0: it is no time. */
 static double seconds_of(const char *text)
 {
@@ -80,17 +112,49 @@ static double seconds_of(const char *text)
     return text_copy(unit, sizeof unit, text) ? count * column_unit_seconds(unit) : 0;
 }
 
-/* "rps" alone or behind a break. */
+/* Where a word may begin: "chat_rps", "chat.rps" and "chatRps". */
+static bool is_word_start(const char *name, size_t at)
+{
+    return at == 0 || is_break(name[at - 1]) ||
+           (isupper((unsigned char)name[at]) && islower((unsigned char)name[at - 1]));
+}
+
+/* Names of Prometheus's recorded rates end in rate5m, which is by the second
+   (prometheus.io/docs/practices/rules).  "rate" alone is told by its cells (column_names.h). */
+static struct column_unit find_rate(const char *name, size_t whole)
+{
+    size_t digits = whole > 0 ? whole - 1 : 0;
+
+    while (digits > 0 && isdigit((unsigned char)name[digits - 1]))
+        digits--;
+    if (digits + 1 < whole && seconds_of(name + digits) > 0 &&
+        ends_with_word(name, digits, unit_less_words, 1))
+        return (struct column_unit){ trim(name, digits - strlen(unit_less_words[0])), 1, false };
+    return (struct column_unit){ whole, 0,
+                                 strcasecmp(name, unit_less_words[0]) != 0 &&
+                                     ends_with_word(name, whole, unit_less_words,
+                                                    COUNT_OF(unit_less_words)) };
+}
+
+/* "rps" alone or as the last word. */
 static struct column_unit find_word(const char *name, size_t whole)
 {
     for (size_t i = 0; i < COUNT_OF(rate_words); i++) {
         size_t length = strlen(rate_words[i].word);
 
         if (whole >= length && strcasecmp(name + whole - length, rate_words[i].word) == 0 &&
-            (whole == length || is_break(name[whole - length - 1])))
+            is_word_start(name, whole - length))
             return (struct column_unit){ trim(name, whole - length), rate_words[i].seconds, false };
     }
-    return (struct column_unit){ whole, 0, false };
+    return find_rate(name, whole);
+}
+
+/* What stands before the unit may not be requests. */
+static struct column_unit rate_of(const char *name, size_t length, double seconds)
+{
+    if (is_of_other(name, length))
+        return (struct column_unit){ strlen(name), 0, true };
+    return (struct column_unit){ length, seconds, false };
 }
 
 /* "requests per second", "arrivals_per_min" and "CountPerSecond". */
@@ -105,10 +169,11 @@ static struct column_unit find_per(const char *name, size_t whole)
         per = trim(name, whole - length);
         if (per < 3 || strncasecmp(name + per - 3, "per", 3) != 0)
             continue;
+        if (length == 1 && per == whole - length)
+            continue; /* "jumpers" */
         if (per == 3 || is_break(name[per - 4]) || name[per - 3] == 'P' ||
             is_of_requests(name, per - 3))
-            return (struct column_unit){ trim(name, per - 3), column_unit_seconds(time_words[i]),
-                                         false };
+            return rate_of(name, trim(name, per - 3), column_unit_seconds(time_words[i]));
     }
     return find_word(name, whole);
 }
@@ -123,8 +188,19 @@ static struct column_unit find_plain(const char *name, size_t whole)
     if (!slash)
         return find_per(name, whole);
     if (seconds > 0)
-        return (struct column_unit){ length, seconds, false };
+        return rate_of(name, length, seconds);
     return (struct column_unit){ whole, 0, length > 0 && is_of_requests(name, length) };
+}
+
+/* Behind a unit these say how it was made. */
+static const char *const means[] = { "avg", "average", "mean", "last", "sum", "total" };
+
+static struct column_unit find_before(const char *name, size_t length, size_t whole)
+{
+    owned(chars) char *before = text_format("%.*s", (int)length, name);
+    struct column_unit found = find_plain(before, length);
+
+    return found.seconds > 0 || found.is_unknown ? found : (struct column_unit){ whole, 0, false };
 }
 
 /* What stands in brackets at the name's end is a unit if it has a slash or is a rate. */
@@ -140,7 +216,27 @@ static struct column_unit find_in_brackets(const char *name, size_t whole, size_
     found = find_plain(inside, strlen(inside));
     if (found.seconds > 0 && is_of_requests(inside, found.length))
         return (struct column_unit){ trim(name, open), found.seconds, false };
-    return (struct column_unit){ whole, 0, found.seconds > 0 || strchr(inside, '/') };
+    for (size_t i = 0; i < COUNT_OF(means); i++)
+        if (strcasecmp(inside, means[i]) == 0)
+            return find_before(name, trim(name, open), whole);
+    return (struct column_unit){ whole, 0,
+                                 found.is_unknown || found.seconds > 0 || strchr(inside, '/') ||
+                                     is_of_other(inside, strlen(inside)) };
+}
+
+/* The window of "increase(x[5m])", in seconds, 0: it is none. */
+static double window_of(const char *name)
+{
+    const char *call = strstr(name, "increase(");
+    const char *open;
+    owned(chars) char *window = NULL;
+
+    call = call ? call : strstr(name, "count_over_time(");
+    open = call ? strchr(call, '[') : NULL;
+    if (!open || strcspn(open, "]") >= WORD_CHARS || strchr(call, '*') || strstr(call, ") /"))
+        return 0;
+    window = text_format("%.*s", (int)strcspn(open + 1, "]"), open + 1);
+    return seconds_of(window);
 }
 
 /* Prometheus's rate(), irate() and Datadog's as_rate() are by the second; what multiplies them
@@ -156,12 +252,25 @@ static bool is_rate_call(const char *name, bool *ret_is_multiplied)
     return call && (before == 0 || !isalpha((unsigned char)name[before - 1]));
 }
 
+/* Datadog's functions around a query. */
+static const struct {
+    const char *call;
+    double seconds;
+} per_calls[] = { { "per_second(", 1 }, { "per_minute(", 60 }, { "per_hour(", 3600 } };
+
 struct column_unit column_unit_find(const char *name)
 {
     size_t whole = strlen(name);
     const char *open = NULL;
     bool is_multiplied;
 
+    if (window_of(name) > 0)
+        return (struct column_unit){ whole, window_of(name), false };
+    if (strstr(name, "quantile("))
+        return (struct column_unit){ whole, 0, true };
+    for (size_t i = 0; i < COUNT_OF(per_calls); i++)
+        if (text_starts_with(name, per_calls[i].call))
+            return (struct column_unit){ whole, per_calls[i].seconds, false };
     if (is_rate_call(name, &is_multiplied))
         return (struct column_unit){ whole, is_multiplied ? 0 : 1, is_multiplied };
     if (whole > 0 && name[whole - 1] == ')')

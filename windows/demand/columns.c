@@ -149,8 +149,8 @@ static int find_units(struct columns *columns, const struct csv *header, const s
             continue;
         if (found.is_unknown)
             return csv_error(header, header->line, err,
-                             "\"%.80s\" ends in a unit that is none of requests by time: expected "
-                             "one like (req/s), /min or per hour",
+                             "\"%.80s\" is a rate without its unit, or ends in one that is none of "
+                             "requests by time: expected one like (req/s), /min or per hour",
                              columns->names[i]);
         if (found.seconds > 0 && columns->unit >= 0)
             return csv_error(header, header->line, err,
@@ -215,20 +215,25 @@ static int check_wide(const struct columns *columns, const struct csv *header,
     return queues > 0 ? 0 : no_count(columns, header, err);
 }
 
-/* A column "total" may be one queue's count, or the sum of the queues beside it. */
-static int check_total(const struct columns *columns, const struct csv *header,
-                       const struct csv *row, struct error *err)
+static bool holds_count(const struct csv *row, int column)
 {
     struct packed_row cell;
     const char *why;
 
+    return cell_count(row->fields[column], row->delimiter, &cell, &why);
+}
+
+/* A column "total" may be one queue's count, or the sum of the queues beside it. */
+static int check_total(const struct columns *columns, const struct csv *header,
+                       const struct csv *row, const struct csv *second, struct error *err)
+{
     if (columns->count < 0 || columns->queue >= 0 ||
         strcasecmp(columns->names[columns->count], "count") == 0)
         return 0;
     for (int i = 0; i < (int)columns->name_count; i++)
         if (i != columns->date && i != columns->clock && !columns_is_taken(columns, i) &&
             role_of(columns, i) == COLUMN_OTHER && !columns->is_left_out[i] &&
-            cell_count(row->fields[i], row->delimiter, &cell, &why))
+            (holds_count(row, i) || (second && holds_count(second, i))))
             return csv_error(header, header->line, err,
                              "\"%.80s\" may be the number of requests, or belong to \"%.80s\" "
                              "beside it: name the one that is it \"count\", or take it out if each "
@@ -284,7 +289,8 @@ int columns_find(struct columns *columns, const struct csv *header, const struct
     if (time_columns_find(columns, header, row, err) < 0)
         return -1;
     find_left_out(columns, row, second);
-    if (find_units(columns, header, row, err) < 0 || check_total(columns, header, row, err) < 0)
+    if (find_units(columns, header, row, err) < 0 ||
+        check_total(columns, header, row, second, err) < 0)
         return -1;
     return check_wide(columns, header, row, err);
 }

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "windows/demand/cells.h"
+#include "windows/demand/column_names.h"
 #include "windows/demand/demand_rows.h"
 
 #include <string.h>
@@ -32,6 +33,17 @@ static struct gap_column column_starting(const struct csv *csv, const char *star
             return (struct gap_column){ .at = (int)i,
                                         .is_utc = strcasestr(csv->fields[i], "utc") != NULL };
     return (struct gap_column){ .at = -1 };
+}
+
+/* The queue or file whose gap it is. */
+static int trace_column(const struct csv *csv)
+{
+    int trace = column_starting(csv, "trace").at;
+
+    for (size_t i = 0; trace < 0 && i < csv->columns; i++)
+        if (column_name_of(csv->fields[i]).role == COLUMN_QUEUE)
+            trace = (int)i;
+    return trace;
 }
 
 /* In an hour that occurs twice a gap covers both: it begins with the first, and ends with the
@@ -101,16 +113,19 @@ int demand_gaps_read(struct demand *demand, const char *path, const struct time_
                      const char *demand_source, struct error *err)
 {
     owned(text) struct text *bytes = file_read_unpacked(path, GAPS_BYTES_MAX, err);
+    owned(chars) char *trace_name = NULL;
     struct csv csv;
     int more;
 
     if (!bytes || csv_open(&csv, bytes->chars, bytes->length, path, err) < 0)
         return -1;
 
-    int trace = column_starting(&csv, "trace").at;
+    int trace = trace_column(&csv);
     struct gap_column start = column_starting(&csv, "gap_start");
     struct gap_column end = column_starting(&csv, "gap_end");
 
+    if (trace >= 0)
+        trace_name = mem_copy_chars(csv.fields[trace]);
     if (start.at < 0 || end.at < 0)
         return csv_error(&csv, csv.line, err,
                          "the header needs columns that begin with gap_start and gap_end");
@@ -125,8 +140,9 @@ int demand_gaps_read(struct demand *demand, const char *path, const struct time_
             return csv_error(&csv, csv.line, err, "the gap ends before it begins");
         if (gap.trace && !*gap.trace)
             return csv_error(&csv, csv.line, err,
-                             "trace: is empty: expected a queue, or no column trace if each gap is "
-                             "one of all queues");
+                             "%.80s: is empty: expected a queue, or no column %.80s if each gap is "
+                             "one of all queues",
+                             trace_name, trace_name);
         mark_named(demand, demand_source, &gap);
     }
     return more;

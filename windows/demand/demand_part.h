@@ -12,9 +12,11 @@
 
 #include <pthread.h>
 
-/* In a table with tabs nothing but its numbers shows what a point means. */
+/* Nothing but the numbers of a file shows what its points mean: those of a table with tabs, and in
+   files that a spreadsheet of another language wrote, too. */
 struct demand_points {
-    bool has_decimal; /* a number shows that points are decimal */
+    bool has_decimal; /* a number shows that points are decimal, or thousands are not set apart */
+    bool has_whole;   /* a number below a thousand has none */
     int line;         /* of the first number that may have thousands set apart; 0: there is none */
     size_t column;
     char text[24];

@@ -168,22 +168,27 @@ static void reset_part(struct demand_part *part)
 static void add_points(struct demand_points *points, const struct demand_points *part)
 {
     bool has_decimal = points->has_decimal || part->has_decimal;
+    bool has_whole = points->has_whole || part->has_whole;
 
     if (points->line == 0)
         *points = *part;
     points->has_decimal = has_decimal;
+    points->has_whole = has_whole;
 }
 
+/* Programs write as many decimals in each row.  With tabs a spreadsheet may have written all. */
 static int check_points(const struct whole *whole, struct error *err)
 {
     const struct demand_points *points = &whole->points;
+    char delimiter = whole->head.delimiter;
 
-    if (points->line == 0 || points->has_decimal)
+    if (points->line == 0 || points->has_decimal || (delimiter != '\t' && !points->has_whole))
         return 0;
     return csv_error(&whole->head, points->line, err,
-                     "%.80s: expected 1234 or 1.2340, as nothing in this file shows whether a "
-                     "point sets thousands apart, found \"%s\"",
-                     whole->columns.names[points->column], points->text);
+                     "%.80s: expected 1234 or %s, as nothing in this file shows whether a "
+                     "%s sets thousands apart, found \"%s\"",
+                     whole->columns.names[points->column], delimiter == ';' ? "1,2340" : "1.2340",
+                     delimiter == ';' ? "comma" : "point", points->text);
 }
 
 /* Waits until it is parsed, and adds its rows to the whole where `err` holds no error yet. */

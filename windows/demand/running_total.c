@@ -15,7 +15,9 @@ enum {
     GROWTHS_MIN = 50,       /* fewer may be chance, or a ramp of hours */
     GROWTHS_MIN_NAMED = 10, /* if the queue's name is a counter's */
     GROWTHS_A_DROP = 50,    /* a counter drops when a program starts again: more rarely than this */
-    DROPS_FREE = 20,        /* of the rows read so far, before a queue is believed */
+    GROWTHS_A_RESET = 16, /* or each midnight, in rows of an hour: a day's demand rises for fewer */
+    RESET_SHARE = 10,     /* then to a tenth at most */
+    DROPS_FREE = 20,      /* of the rows read so far, before a queue is believed */
 };
 
 struct course {
@@ -26,6 +28,7 @@ struct course {
     size_t distances;
     size_t growths;
     size_t drops;
+    size_t resets; /* of these drops */
 };
 
 /* Prometheus's counters end in _total, and may have labels behind it. */
@@ -43,11 +46,12 @@ static bool go_on(struct course *course, const struct packed_row *row)
     course->distances++;
     course->growths += row->value > course->last.value;
     course->drops += row->value < course->last.value;
+    course->resets += row->value < course->last.value / RESET_SHARE;
     course->least = row->value < course->least ? row->value : course->least;
     course->most = row->value > course->most ? row->value : course->most;
     course->last = *row;
     return row->kind != PACKED_RATE &&
-           course->drops <= course->growths / GROWTHS_A_DROP + DROPS_FREE;
+           course->drops <= course->growths / GROWTHS_A_RESET + DROPS_FREE;
 }
 
 /* A level that rises slowly and rarely may be that of clients that ask in turn. */
@@ -57,7 +61,8 @@ static bool is_total(const struct course *course, const char *name)
     bool is_long = course->last.ms - course->first.ms >= DAY_MS;
     bool is_steep = 2 * course->growths >= course->distances || course->most >= 2 * course->least;
 
-    if (course->drops * GROWTHS_A_DROP > course->growths)
+    if (course->drops * GROWTHS_A_DROP > course->growths &&
+        (course->resets < course->drops || course->drops * GROWTHS_A_RESET > course->growths))
         return false;
     return is_named ? course->growths >= GROWTHS_MIN_NAMED
                     : is_long && is_steep && course->growths >= GROWTHS_MIN;

@@ -100,7 +100,7 @@ bool columns_join(const char *date, const char *clock, char out[COLUMNS_TIME_CHA
 {
     size_t digits = strspn(clock, "0123456789");
 
-    if (digits == 0 || digits > 2)
+    if (digits == 0 || digits > 2 || cell_is_range(clock))
         return false;
     return text_print(out, COLUMNS_TIME_CHARS, "%sT%s%s%s", date, digits == 1 ? "0" : "", clock,
                       clock[digits] == '\0' ? ":00" : "");
@@ -201,13 +201,36 @@ static int no_times(const struct columns *columns, const struct csv *row, struct
                      columns->names[named], row->fields[named], CELL_TIME_FORMS);
 }
 
+/* "Time (UTC+1)" says another zone, and "utc_offset" and "not_utc" say none. */
 static bool says_utc(const char *name)
 {
-    for (; *name; name++)
-        if (tolower((unsigned char)name[0]) == 'u' && tolower((unsigned char)name[1]) == 't' &&
-            tolower((unsigned char)name[2]) == 'c')
-            return true;
-    return false;
+    const char *utc = strcasestr(name, "utc");
+    const char *rest = utc ? utc + 3 + strspn(utc + 3, " ") : NULL;
+
+    return utc && !((*rest == '+' || *rest == '-') && isdigit((unsigned char)rest[1])) &&
+           !strcasestr(name, "offset") && !strcasestr(name, "not_utc") &&
+           !strcasestr(name, "not utc");
+}
+
+/* What is named time is not silently another column's: its form may be one that is not known. */
+static int check_main(const struct columns *columns, const struct csv *row, struct error *err)
+{
+    char joined[COLUMNS_TIME_CHARS];
+    struct cell_time found;
+
+    for (int i = 0; i < (int)row->count; i++) {
+        const char *cell = row->fields[i];
+
+        if (is_main_name(columns, i) && i != columns->date && i != columns->clock &&
+            !cell_is_void(cell) && !cell_time(cell, &found) &&
+            !(columns_join("2026-11-17", cell, joined) && cell_time(joined, &found)))
+            return csv_error(row, row->line, err,
+                             "\"%.80s\" holds \"%.80s\", expected one like %s; or take it out, if "
+                             "\"%.80s\" holds the times",
+                             columns->names[i], cell, CELL_TIME_FORMS,
+                             columns->names[columns->date]);
+    }
+    return 0;
 }
 
 int time_columns_find(struct columns *columns, const struct csv *header, const struct csv *row,
@@ -220,6 +243,7 @@ int time_columns_find(struct columns *columns, const struct csv *header, const s
     if (columns->date < 0)
         return no_times(columns, row, err);
     columns->clock = find_clock(columns, row);
-    columns->is_utc = says_utc(columns->names[columns->date]);
-    return 0;
+    columns->is_utc = says_utc(columns->names[columns->date]) ||
+                      (columns->clock >= 0 && says_utc(columns->names[columns->clock]));
+    return columns->elapsed_ms > 0 ? 0 : check_main(columns, row, err);
 }

@@ -370,7 +370,7 @@ static void units_are_found_where_people_write_them(void **state)
     "t\tcount\n2026-11-17T12:00:00Z\t" five "\n2026-11-17T12:01:00Z\t" six                         \
     "\n2026-11-17T12:02:00Z\t987\n"
 
-/* In tables with tabs, as a spreadsheet of any language writes them. */
+/* In tables that a spreadsheet of any language may have written. */
 static const struct form points[] = {
     { "thousands beside units", NULL, TAB("1.020", "1.101"),
       ":2: count: expected 1234 or 1.2340, as nothing in this file shows whether a point sets "
@@ -401,7 +401,7 @@ static const struct form points[] = {
       ":3: count: expected 1234 or 1,2340, as nothing in this file shows whether a comma sets" },
 };
 
-static void a_point_in_a_table_with_tabs_is_known_by_the_others(void **state)
+static void what_a_point_means_is_known_by_the_others(void **state)
 {
     (void)state;
     check_forms(points, COUNT_OF(points));
@@ -449,6 +449,15 @@ static const struct form tables[] = {
       ":1: has | between its columns" },
     { "a bar in a name", NULL, "time,a|b\n2026-11-17T12:00:00Z,5\n2026-11-17T12:01:00Z,6\n",
       "a|b 1m 2026-11-17T12:00:00Z: 5 6" },
+    { "a spreadsheet", NULL, "PK\003\004x", ":1: is a zip archive or a spreadsheet: save the" },
+    { "a list of JSON", NULL, "[{\"time\": 1}]", ":1: is JSON" },
+    { "a column an hour", NULL, "date,00:00,01:00,02:00\n2026-11-17,5,6,7\n",
+      ":1: the columns are hours of a day, not queues: expected a row for each hour" },
+    { "queues with numbers", NULL, "t,0,1\n2026-11-17T12:00:00Z,5,1\n2026-11-17T12:01:00Z,6,1\n",
+      "0 1m 2026-11-17T12:00:00Z: 5 6; 1 1m 2026-11-17T12:00:00Z: 1 1" },
+    { "usage of an API", NULL,
+      "time,input_tokens,output_tokens,num_model_requests\n2026-11-17T12:00:00Z,500,50,5\n",
+      ":1: \"num_model_requests\" may be the number of requests, or say something of a request" },
     { "UTF-16", NULL, "\xff\xfet,count\n", ":1: is UTF-16" },
     { "High and low", NULL,
       "t,count,Priority\n2026-11-17T12:00:00Z,5,High\n2026-11-17T12:00:00Z,6,LOW\n"
@@ -535,8 +544,8 @@ static const struct form tables[] = {
     { "rows that another column tells apart", NULL,
       "t,service,count\n2026-11-17T12:00:00Z,a,5\n2026-11-17T12:00:00Z,b,5\n"
       "2026-11-17T12:01:00Z,b,5\n",
-      ":3: queue busy, 2026-11-17T12:00:00Z: stands twice in the file; if another column tells "
-      "these rows apart, name it queue" },
+      ":3: queue busy, 2026-11-17T12:00:00Z: stands twice in the file: leave one out; or if "
+      "another column tells these rows apart, name it time, hour or queue" },
 };
 
 static void tables_are_found_by_their_form(void **state)
@@ -551,7 +560,7 @@ int main(void)
         cmocka_unit_test(times_are_found_by_their_form),
         cmocka_unit_test(times_without_an_offset_are_the_zones),
         cmocka_unit_test(counts_are_found_by_their_form),
-        cmocka_unit_test(a_point_in_a_table_with_tabs_is_known_by_the_others),
+        cmocka_unit_test(what_a_point_means_is_known_by_the_others),
         cmocka_unit_test(units_are_found_where_people_write_them),
         cmocka_unit_test(tables_are_found_by_their_form),
     };

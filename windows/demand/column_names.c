@@ -52,6 +52,12 @@ static const struct {
     { "reqs", COLUMN_COUNT },
     { "queries", COLUMN_COUNT },
     { "numrequests", COLUMN_COUNT },
+    { "nummodelrequests", COLUMN_COUNT },
+    { "numberofrequests", COLUMN_COUNT },
+    { "nrequests", COLUMN_COUNT },
+    { "totalrequests", COLUMN_COUNT },
+    { "requestscount", COLUMN_COUNT },
+    { "cnt", COLUMN_COUNT },
     { "arrivals", COLUMN_COUNT },
     { "messages", COLUMN_COUNT },
     { "hits", COLUMN_COUNT },
@@ -70,9 +76,11 @@ static const char *const statistic_names[] = { "samplecount", "average", "avg", 
                                                "minimum",     "min",     "maximum", "max",
                                                "stddev",      "period",  "interval" };
 
-/* Beside tokens these names may describe one request: its total tokens, its messages, its name. */
-static const char *const vague_names[] = { "value",   "values",   "sum",  "total",
-                                           "request", "messages", "hits", "calls" };
+/* Beside tokens these names may describe one request: its total tokens, its messages, its name; or
+   the tokens may be those of all requests of the row. */
+static const char *const vague_names[] = { "total", "value",   "values",
+                                           "sum",   "request", "messages",
+                                           "hits",  "calls",   "nummodelrequests" };
 
 static bool is_among(const char *plain, const char *const *names, size_t count)
 {

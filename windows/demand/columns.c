@@ -181,6 +181,37 @@ static bool is_one_queue(const struct columns *columns, size_t left, size_t righ
     return text_equal(name, other);
 }
 
+/* "09:00"; or "9" of so many columns. */
+static bool is_hour(const char *name, bool has_colon)
+{
+    size_t digits = strspn(name, "0123456789");
+    bool is_short = digits == 1 || digits == 2;
+
+    return is_short && (has_colon ? name[digits] == ':' && strspn(name + digits, ":0123456789") ==
+                                                               strlen(name + digits)
+                                  : name[digits] == '\0');
+}
+
+/* A sheet with a row for each day, and a column for each of its hours. */
+static int check_hours(const struct columns *columns, const struct csv *header, struct error *err)
+{
+    enum { HOURS_A_DAY = 24 };
+    size_t queues = 0;
+    size_t clocks = 0;
+    size_t numbers = 0;
+
+    for (size_t i = 0; i < columns->name_count; i++) {
+        queues += columns_is_queue(columns, i);
+        clocks += columns_is_queue(columns, i) && is_hour(columns->names[i], true);
+        numbers += columns_is_queue(columns, i) && is_hour(columns->names[i], false);
+    }
+    if (clocks < 2 && (numbers != queues || numbers != HOURS_A_DAY))
+        return 0;
+    return csv_error(header, header->line, err,
+                     "the columns are hours of a day, not queues: expected a row for each hour, "
+                     "with its time and its count");
+}
+
 /* In a file without a column of counts, each remaining column must hold the counts of one queue. */
 static int check_wide(const struct columns *columns, const struct csv *header,
                       const struct csv *row, struct error *err)
@@ -191,6 +222,8 @@ static int check_wide(const struct columns *columns, const struct csv *header,
 
     if (columns->count >= 0 || columns->is_log)
         return 0;
+    if (columns->queue < 0 && check_hours(columns, header, err) < 0)
+        return -1;
     for (size_t i = 0; columns->queue < 0 && i < columns->name_count; i++) {
         if (!columns_is_queue(columns, i))
             continue;

@@ -199,6 +199,31 @@ static int find_delimiter(struct csv *csv, const char *header, struct error *err
                      "all columns, and names that hold another in quotes");
 }
 
+/* Files that are no text, by their first bytes. */
+static const struct {
+    const char *bytes;
+    size_t size;
+    const char *what;
+} other_files[] = {
+    { "\xff\xfe", 2, "is UTF-16, as some spreadsheets write: save it as UTF-8" },
+    { "\xfe\xff", 2, "is UTF-16, as some spreadsheets write: save it as UTF-8" },
+    { "PK\003\004", 4, "is a zip archive or a spreadsheet: save the table as CSV" },
+    { "\xfd"
+      "7zXZ",
+      5, "is packed by xz: unpack it, or pack it by gzip" },
+    { "BZh", 3, "is packed by bzip2: unpack it, or pack it by gzip" },
+    { "\x28\xb5\x2f\xfd", 4, "is packed by zstd: unpack it, or pack it by gzip" },
+};
+
+static int check_text(const struct csv *csv, const char *bytes, size_t size, struct error *err)
+{
+    for (size_t i = 0; i < COUNT_OF(other_files); i++)
+        if (size >= other_files[i].size &&
+            memcmp(bytes, other_files[i].bytes, other_files[i].size) == 0)
+            return csv_error(csv, 1, err, "%s", other_files[i].what);
+    return 0;
+}
+
 int csv_open(struct csv *csv, char *bytes, size_t size, const char *source, struct error *err)
 {
     char *line;
@@ -206,8 +231,8 @@ int csv_open(struct csv *csv, char *bytes, size_t size, const char *source, stru
 
     *csv = (struct csv){ .source = source, .at = bytes, .end = bytes + size };
     bytes[size] = '\0';
-    if (size >= 2 && (memcmp(bytes, "\xff\xfe", 2) == 0 || memcmp(bytes, "\xfe\xff", 2) == 0))
-        return csv_error(csv, 1, err, "is UTF-16, as some spreadsheets write: save it as UTF-8");
+    if (check_text(csv, bytes, size, err) < 0)
+        return -1;
     if (size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
         csv->at += 3;
     skip_separator(csv);
@@ -217,7 +242,8 @@ int csv_open(struct csv *csv, char *bytes, size_t size, const char *source, stru
     while (line && *line == '#');
     if (!line)
         return error_set(err, ERROR_INVALID, "%s: is empty", source);
-    if (*line == '{')
+    if (*line == '{' || (*line == '[' && strspn(line + 1, " {[\r") == strlen(line + 1)) ||
+        text_starts_with(line, "[{"))
         return csv_error(csv, csv->line, err,
                          "is JSON: expected a table, with the names of its columns in the first "
                          "line");

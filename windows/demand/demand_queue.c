@@ -108,8 +108,8 @@ static int fill_row(const struct demand_queue *queue, const struct queue_row *it
 {
     if (item->row.ms == filling->last_ms)
         return queue_error(queue, &item->row, err,
-                           "stands twice in the file; if another column tells these rows apart, "
-                           "name it queue%s",
+                           "stands twice in the file: leave one out; or if another column tells "
+                           "these rows apart, name it time, hour or queue%s",
                            filling->is_utc_assumed
                                ? "; if the times are local and the clocks go back, give their zone "
                                  "(--time-zone)"

@@ -356,6 +356,10 @@ json_t *demand_input_notes(const struct demand *demand, const struct demand_opti
     if (demand->facts.has_unit_rates)
         add_note(notes, "counts are rates, by the unit in a column's name or in the column of "
                         "units: each is multiplied by the length of its step");
+    if (demand->facts.has_fractions)
+        add_note(notes,
+                 "most counts have a fraction, as rates have: if they are, say their unit in "
+                 "the column's name, like \"chat (req/s)\"");
     if (demand->facts.has_local)
         add_note(notes, "times without an offset are taken to be in the time zone %s",
                  zone_of(options));

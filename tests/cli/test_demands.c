@@ -276,6 +276,8 @@ static const struct {
       "d.csv: counts are rates, by the unit in a column's name or in the column of units" },
     { "t,count,Unit\n2026-11-02T00:00:00Z,5,Count\n2026-11-02T00:01:00Z,6,Count/Second\n",
       "d.csv: counts are rates, by the unit in a column's name or in the column of units" },
+    { "t,chat\n2026-11-02T00:00:00Z,0.0822\n2026-11-02T00:01:00Z,0.1\n",
+      "d.csv: most counts have a fraction, as rates have" },
     { "_time,chat,_span\n2026-11-02T00:00:00Z,5,60\n2026-11-02T00:01:00Z,6,60\n",
       "d.csv: 1 columns (the first is \"_span\") are no queues and are left out" },
     { ",t,chat,_x\n0,2026-11-02T00:00:00Z,5,60\n1,2026-11-02T00:01:00Z,6,60\n",

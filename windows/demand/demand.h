@@ -70,6 +70,7 @@ struct demand_facts {
     bool has_means;      /* rows tell mean lengths of several requests each */
     bool has_unit_rates; /* counts are rates by a unit in the header or in a column */
     size_t void_cells;   /* cells that should hold a count, and hold none: no rows */
+    bool has_fractions;  /* most counts without a unit have one: they may be rates */
     size_t empty_queues; /* left out, because none of their cells holds a count */
     size_t left_out;     /* columns that are not read; of a wide file: they number its rows, or
                             begin with _ */

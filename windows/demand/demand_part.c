@@ -163,6 +163,8 @@ static int read_count(struct demand_part *part, size_t column, struct packed_row
         row->value /= rate_s;
         part->has_unit_rates = true;
     }
+    if (row->kind != PACKED_RATE)
+        part->counts[row->kind == PACKED_REAL]++;
     return 1;
 }
 

@@ -44,6 +44,7 @@ struct demand_part {
     bool keeps_local;
     bool has_local;
     size_t void_cells;   /* of counts */
+    size_t counts[2];    /* without a unit: whole ones, and those with a fraction */
     char unit_text[32];  /* the last cell of the column of units */
     double unit_s;       /* that it tells: requests in so many seconds; 0: in the step */
     bool has_unit_rates; /* units made rates of counts */

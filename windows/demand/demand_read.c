@@ -403,6 +403,7 @@ static int make_series(struct making *making, struct demand_feed *feed, struct e
         .has_means = rows->has_tokens && !rows->is_log,
         .has_unit_rates = rows->has_unit_rates,
         .void_cells = rows->void_cells,
+        .has_fractions = rows->counts[1] > rows->counts[0],
         .left_out = rows->left_out_count,
     };
     making->demand->left_out = steal(&rows->left_out);

@@ -216,6 +216,8 @@ static int end_part(struct whole *whole, struct demand_part *part, bool is_wante
     whole->rows->is_cut = part->csv.is_cut;
     add_points(&whole->points, &part->points);
     whole->rows->void_cells += part->void_cells;
+    for (int kind = 0; kind < 2; kind++)
+        whole->rows->counts[kind] += part->counts[kind];
     whole->rows->has_unit_rates = whole->rows->has_unit_rates || part->has_unit_rates;
     reset_part(part);
     return result;

@@ -37,6 +37,7 @@ struct demand_rows {
     bool has_tokens; /* rows tell the lengths of their requests */
     bool has_unit_rates; /* counts are rates by a unit in the header or in a column */
     size_t void_cells;   /* cells that should hold a count, and hold none */
+    size_t counts[2];    /* without a unit: whole ones, and those with a fraction */
     size_t empty_queues; /* left out, because none of their cells holds a count */
     char *left_out;      /* the first column that is not read; NULL: all are */
     size_t left_out_count;

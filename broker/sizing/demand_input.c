@@ -84,11 +84,13 @@ static void note_unknown(const struct demand *demand, const struct demand_option
     if (half_known > 0)
         text_print(half, sizeof half,
                    "; %zu of them have a row of one class, and none of the other", half_known);
-    add_note(notes,
-             "%zu of %zu steps have no row and are unknown, in %zu of %zu queues (most in %s: %zu "
-             "of %zu%s); they are left out. If the export leaves out steps without arrivals, give "
-             "--missing zero; not if rows were lost",
-             unknown, steps, queues, demand->count, worst->queue, most, worst->count, half);
+    add_note(
+        notes,
+        "%zu of %zu steps have no row%s and are unknown, in %zu of %zu queues (most in %s: %zu "
+        "of %zu%s); they are left out. If the export leaves out steps without arrivals, give "
+        "--missing zero; not if rows were lost",
+        unknown, steps, options->gaps ? " (or are in a gap of --gaps)" : "", queues, demand->count,
+        worst->queue, most, worst->count, half);
 }
 
 /* A queue whose rows end before those of the others; no step tells that they are missing. */

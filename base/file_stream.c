@@ -95,11 +95,17 @@ static int damaged(const struct file_stream *stream, struct error *err)
     return error_set(err, ERROR_CORRUPT, "%s: the gzip data is damaged or cut short", stream->path);
 }
 
-/* Another part begins, or the file ends. */
+/* Another part begins, or the file ends; tapes fill their blocks with zeros. */
 static int go_on(struct file_stream *stream, struct error *err)
 {
-    if (fill(stream, MAGIC_SIZE, err) < 0)
-        return -1;
+    z_stream *packed = &stream->packed;
+
+    do {
+        for (; packed->avail_in > 0 && *packed->next_in == 0; packed->avail_in--)
+            packed->next_in++;
+        if (fill(stream, MAGIC_SIZE, err) < 0)
+            return -1;
+    } while (packed->avail_in > 0 && *packed->next_in == 0);
     if (stream->packed.avail_in == 0)
         return 0;
     if (!has_magic(stream))

@@ -7,6 +7,7 @@
 
 #include "base/input/json.h"
 #include "base/text.h"
+#include "windows/demand/column_unit.h"
 #include "windows/servers/engine_lengths.h"
 
 #include <stdarg.h>
@@ -251,7 +252,8 @@ static void note_apart(const struct demand *demand, json_t *notes)
         add_note(
             notes,
             "the rows of %zu queues (%s) are further apart all the time (%s) than the steps of "
-            "all (%s): each count is taken to have arrived in its first step. If they count "
+            "all (%s): each count is taken to have arrived in its first step, and each rate to "
+            "hold for it. If they count "
             "for longer, put these queues into a file of their own",
             count, first->queue, duration_format(first->apart.grid_ms, apart),
             duration_format(first->step_ms, step));
@@ -259,12 +261,34 @@ static void note_apart(const struct demand *demand, json_t *notes)
     if (first)
         add_note(notes,
                  "some rows of %zu queues keep longer steps (those of %s from %s to %s: %s) than "
-                 "all (%s): each count is taken to have arrived in its first step. If they count "
+                 "all (%s): each count is taken to have arrived in its first step, and each rate "
+                 "to hold for it. If they count "
                  "for longer, put these rows into a file of their own",
                  count, first->queue, wall_format(first->apart.from, from),
                  wall_format(first->apart.until, until),
                  duration_format(first->apart.grid_ms, apart),
                  duration_format(first->step_ms, step));
+}
+
+/* Counts that overlap, or that leave time out between them. */
+static void note_windows(const struct demand *demand, json_t *notes)
+{
+    char window[DURATION_TEXT_SIZE];
+    char step[DURATION_TEXT_SIZE];
+
+    for (size_t i = 0; i < demand->count; i++) {
+        const struct demand_series *series = &demand->series[i];
+        int64_t window_ms = (int64_t)(column_unit_window(series->queue) * SECOND_MS);
+
+        if (window_ms == 0 || window_ms == series->step_ms)
+            continue;
+        add_note(notes,
+                 "each count of %.80s is that of %s by its name, and is taken to be that of a step "
+                 "(%s): export it by the step",
+                 series->queue, duration_format(window_ms, window),
+                 duration_format(series->step_ms, step));
+        return;
+    }
 }
 
 /* The first queue with rows that have no answer, with how many; *ret_more: others. */
@@ -330,7 +354,7 @@ static void note_void(const struct demand *demand, const struct demand_options *
     if (demand->facts.idle_gaps > 0)
         add_note(notes,
                  "%zu of %zu gaps of %s change nothing: they name neither a queue nor this file in "
-                 "their column trace, or are outside of its time",
+                 "their column trace or queue, or are outside of its time",
                  demand->facts.idle_gaps, demand->facts.gaps, options->gaps);
 }
 
@@ -368,6 +392,7 @@ json_t *demand_input_notes(const struct demand *demand, const struct demand_opti
     if (demand->facts.is_cut)
         add_note(notes, "the last line has no line end: if the file was cut there, its last count "
                         "may be too small");
+    note_windows(demand, notes);
     note_void(demand, options, notes);
     note_tokens(demand, options, notes);
     note_steps(demand, notes);

@@ -181,6 +181,12 @@ static void what_follows_gzip_data_is_not_lost(void **state)
         assert_null(file_read_unpacked(path, 100, &err));
         assert_int_equal(err.kind, ERROR_CORRUPT);
     }
+    text_add_bytes(both, "\0\0\0", 3);
+    assert_int_equal(file_write(path, both->chars, both->length, 0600, NULL), 0);
+
+    owned(text) struct text *padded = file_read_unpacked(path, 100, NULL);
+
+    assert_string_equal(padded->chars, "one,two");
     text_add(both, "three\n");
     assert_int_equal(file_write(path, both->chars, both->length, 0600, NULL), 0);
     assert_null(file_read_unpacked(path, 100, &err));

@@ -239,34 +239,6 @@ static void a_queue_of_longer_steps_is_named_where_silence_is_zero(void **state)
                            "2026-11-02T00:05:00Z to 2026-11-02T11:55:00Z: 5m) than all (1m)"));
 }
 
-/* A rate of five minutes would count for one. */
-static void rates_of_longer_steps_are_refused_where_silence_is_zero(void **state)
-{
-    owned(test_folder) char *folder = test_folder_new();
-    owned(text) struct text *csv = text_new(1 << 20);
-
-    (void)state;
-    text_add(csv, "t,queue,count\n");
-    for (int i = 0; i < 1440; i++) {
-        char time[WALL_TEXT_SIZE];
-
-        wall_format((struct wall_time){ civil_day(2026, 11, 2) * DAY_MS + i * (int64_t)MINUTE_MS },
-                    time);
-        text_add(csv, "%s,chat,9/min\n", time);
-        if (i % 5 == 0)
-            text_add(csv, "%s,slow,9/min\n", time);
-    }
-
-    owned(said) struct said said = ask(folder,
-                                       "replay --demand @/d.csv --queue chat --servers 40 "
-                                       "--service 20s --missing zero",
-                                       csv);
-
-    if (!strstr(said.err->chars, "d.csv: queue slow: its counts are rates, and its rows are 5m "
-                                 "apart where the steps of all are 1m"))
-        fail_msg("%s", said.err->chars);
-}
-
 /* Files of two minutes, and a part of the note on them. */
 static const struct {
     const char *file;
@@ -278,6 +250,10 @@ static const struct {
       "d.csv: counts are rates, by the unit in a column's name or in the column of units" },
     { "t,chat\n2026-11-02T00:00:00Z,0.0822\n2026-11-02T00:01:00Z,0.1\n",
       "d.csv: most counts have a fraction, as rates have" },
+    { "t,increase(x[5m])\n2026-11-02T00:00:00Z,5\n2026-11-02T00:01:00Z,6\n",
+      "d.csv: each count of increase(x[5m]) is that of 5m by its name, and is taken to be that of "
+      "a "
+      "step (1m)" },
     { "_time,chat,_span\n2026-11-02T00:00:00Z,5,60\n2026-11-02T00:01:00Z,6,60\n",
       "d.csv: 1 columns (the first is \"_span\") are no queues and are left out" },
     { ",t,chat,_x\n0,2026-11-02T00:00:00Z,5,60\n1,2026-11-02T00:01:00Z,6,60\n",
@@ -390,7 +366,6 @@ int main(void)
         cmocka_unit_test(each_command_reads_times_in_its_zone),
         cmocka_unit_test(the_header_of_a_plan_says_how_the_demand_was_read),
         cmocka_unit_test(a_queue_of_longer_steps_is_named_where_silence_is_zero),
-        cmocka_unit_test(rates_of_longer_steps_are_refused_where_silence_is_zero),
         cmocka_unit_test(what_was_made_of_the_columns_is_noted),
         cmocka_unit_test(windows_are_proposed_for_what_is_known),
         cmocka_unit_test(no_command_aborts_at_a_name_that_is_no_text),

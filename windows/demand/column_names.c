@@ -54,10 +54,7 @@ static const struct {
     { "numrequests", COLUMN_COUNT },
     { "nummodelrequests", COLUMN_COUNT },
     { "numberofrequests", COLUMN_COUNT },
-    { "nrequests", COLUMN_COUNT },
     { "totalrequests", COLUMN_COUNT },
-    { "requestscount", COLUMN_COUNT },
-    { "cnt", COLUMN_COUNT },
     { "arrivals", COLUMN_COUNT },
     { "messages", COLUMN_COUNT },
     { "hits", COLUMN_COUNT },
@@ -78,9 +75,11 @@ static const char *const statistic_names[] = { "samplecount", "average", "avg", 
 
 /* Beside tokens these names may describe one request: its total tokens, its messages, its name; or
    the tokens may be those of all requests of the row. */
-static const char *const vague_names[] = { "total", "value",   "values",
-                                           "sum",   "request", "messages",
-                                           "hits",  "calls",   "nummodelrequests" };
+static const char *const vague_names[] = {
+    "total",           "value", "values", "sum",           "request",
+    "messages",        "hits",  "calls",  "totalrequests", "numberofrequests",
+    "nummodelrequests"
+};
 
 static bool is_among(const char *plain, const char *const *names, size_t count)
 {

@@ -33,24 +33,17 @@ static const struct {
 static const struct {
     const char *word;
     double seconds;
-} rate_words[] = { { "rps", 1 },   { "qps", 1 },  { "tps", 1 },
-                   { "reqps", 1 }, { "rpm", 60 }, { "qpm", 60 } };
+} rate_words[] = { { "rps", 1 }, { "qps", 1 }, { "reqps", 1 }, { "rpm", 60 }, { "qpm", 60 } };
 
 /* What follows "per". */
 static const char *const time_words[] = { "second", "sec", "minute", "min", "hour", "day", "s" };
 
-/* What is no number of requests, or one of thousands; a queue may have such a name, but not before
-   "per second" or in brackets. */
+/* What is no number of requests, or one of thousands, before "per second" or in brackets. */
 static const char *const other_words[] = {
-    "token",     "tokens", "byte",    "bytes",   "kb",       "mb",      "gb",      "tb",
-    "kib",       "mib",    "gib",     "bit",     "bits",     "kbit",    "mbit",    "error",
-    "errors",    "user",   "users",   "kreq",    "mreq",     "k",       "m",       "thousand",
-    "thousands", "thsd",   "million", "mio",     "millions", "%",       "percent", "ms",
-    "msec",      "s",      "sec",     "seconds", "minutes",  "in 1000", "x1000",   "in thousands",
+    "token", "tokens", "byte", "bytes",   "kb",      "mb",       "gb",        "tb",
+    "kib",   "mib",    "gib",  "bit",     "bits",    "kreq",     "mreq",      "%",
+    "ms",    "msec",   "sec",  "seconds", "percent", "thousand", "thousands", "millions",
 };
-
-/* A rate without its unit, at a name's end. */
-static const char *const unit_less_words[] = { "rate", "throughput" };
 
 double column_unit_seconds(const char *unit)
 {
@@ -80,22 +73,25 @@ static bool is_of_requests(const char *text, size_t length)
     return false;
 }
 
-/* Whether the last word before `length` is one of these. */
-static bool ends_with_word(const char *name, size_t length, const char *const *words, size_t count)
+/* Whether its last word is one of these: "chat tokens", but not "H100 (80 GB)". */
+static bool is_of_other(const char *name, size_t length)
 {
-    for (size_t i = 0; i < count; i++) {
-        size_t size = strlen(words[i]);
+    for (size_t i = 0; i < COUNT_OF(other_words); i++) {
+        size_t size = strlen(other_words[i]);
 
-        if (length >= size && strncasecmp(name + length - size, words[i], size) == 0 &&
+        if (length >= size && strncasecmp(name + length - size, other_words[i], size) == 0 &&
             (length == size || is_break(name[length - size - 1])))
             return true;
     }
     return false;
 }
 
-static bool is_of_other(const char *name, size_t length)
+static bool is_other_alone(const char *text)
 {
-    return ends_with_word(name, length, other_words, COUNT_OF(other_words));
+    for (size_t i = 0; i < COUNT_OF(other_words); i++)
+        if (strcasecmp(other_words[i], text) == 0)
+            return true;
+    return false;
 }
 
 /* The seconds of "s", "second" or "5m"; 0: it is no time. */
@@ -120,20 +116,19 @@ static bool is_word_start(const char *name, size_t at)
 }
 
 /* Names of Prometheus's recorded rates end in rate5m, which is by the second
-   (prometheus.io/docs/practices/rules).  "rate" alone is told by its cells (column_names.h). */
+   (prometheus.io/docs/practices/rules). */
 static struct column_unit find_rate(const char *name, size_t whole)
 {
+    static const char rate[] = "rate";
     size_t digits = whole > 0 ? whole - 1 : 0;
 
     while (digits > 0 && isdigit((unsigned char)name[digits - 1]))
         digits--;
-    if (digits + 1 < whole && seconds_of(name + digits) > 0 &&
-        ends_with_word(name, digits, unit_less_words, 1))
-        return (struct column_unit){ trim(name, digits - strlen(unit_less_words[0])), 1, false };
-    return (struct column_unit){ whole, 0,
-                                 strcasecmp(name, unit_less_words[0]) != 0 &&
-                                     ends_with_word(name, whole, unit_less_words,
-                                                    COUNT_OF(unit_less_words)) };
+    if (digits + 1 >= whole || digits <= strlen(rate) || seconds_of(name + digits) <= 0 ||
+        strncasecmp(name + digits - strlen(rate), rate, strlen(rate)) != 0 ||
+        !is_break(name[digits - strlen(rate) - 1]))
+        return (struct column_unit){ whole, 0, false };
+    return (struct column_unit){ trim(name, digits - strlen(rate)), 1, false };
 }
 
 /* "rps" alone or as the last word. */
@@ -221,22 +216,7 @@ static struct column_unit find_in_brackets(const char *name, size_t whole, size_
             return find_before(name, trim(name, open), whole);
     return (struct column_unit){ whole, 0,
                                  found.is_unknown || found.seconds > 0 || strchr(inside, '/') ||
-                                     is_of_other(inside, strlen(inside)) };
-}
-
-/* The window of "increase(x[5m])", in seconds, 0: it is none. */
-static double window_of(const char *name)
-{
-    const char *call = strstr(name, "increase(");
-    const char *open;
-    owned(chars) char *window = NULL;
-
-    call = call ? call : strstr(name, "count_over_time(");
-    open = call ? strchr(call, '[') : NULL;
-    if (!open || strcspn(open, "]") >= WORD_CHARS || strchr(call, '*') || strstr(call, ") /"))
-        return 0;
-    window = text_format("%.*s", (int)strcspn(open + 1, "]"), open + 1);
-    return seconds_of(window);
+                                     is_other_alone(inside) };
 }
 
 /* Prometheus's rate(), irate() and Datadog's as_rate() are by the second; what multiplies them
@@ -264,8 +244,6 @@ struct column_unit column_unit_find(const char *name)
     const char *open = NULL;
     bool is_multiplied;
 
-    if (window_of(name) > 0)
-        return (struct column_unit){ whole, window_of(name), false };
     if (strstr(name, "quantile("))
         return (struct column_unit){ whole, 0, true };
     for (size_t i = 0; i < COUNT_OF(per_calls); i++)
@@ -278,6 +256,24 @@ struct column_unit column_unit_find(const char *name)
     if (whole > 0 && name[whole - 1] == ']')
         open = strrchr(name, '[');
     return open ? find_in_brackets(name, whole, (size_t)(open - name)) : find_plain(name, whole);
+}
+
+double column_unit_window(const char *name)
+{
+    const char *call = strstr(name, "increase(");
+    const char *open = NULL;
+    const char *close = NULL;
+    owned(chars) char *window = NULL;
+
+    call = call ? call : strstr(name, "count_over_time(");
+    if (call && (call == name || (!isalnum((unsigned char)call[-1]) && call[-1] != '_')))
+        open = strrchr(call, '[');
+    if (open)
+        close = strchr(open, ']');
+    if (!close || close[strspn(close, "]) ")] != '\0')
+        return 0;
+    window = text_format("%.*s", (int)(close - open - 1), open + 1);
+    return seconds_of(window);
 }
 
 bool column_unit_read(const char *cell, double *ret_seconds)

@@ -21,5 +21,9 @@ struct column_unit column_unit_find(const char *name);
    and "None"; false: it is no unit of requests. */
 bool column_unit_read(const char *cell, double *ret_seconds);
 
+/* The seconds of the window that a call of Prometheus counts over, like increase(x[5m]); 0: the
+   name is none. */
+double column_unit_window(const char *name);
+
 /* The seconds of a unit of time as people write it: "s", "min", "h"; 0: it is none. */
 double column_unit_seconds(const char *unit);

@@ -149,8 +149,8 @@ static int find_units(struct columns *columns, const struct csv *header, const s
             continue;
         if (found.is_unknown)
             return csv_error(header, header->line, err,
-                             "\"%.80s\" is a rate without its unit, or ends in one that is none of "
-                             "requests by time: expected one like (req/s), /min or per hour",
+                             "\"%.80s\" ends in a unit that is none of requests by time: expected "
+                             "one like (req/s), /min or per hour, or another name",
                              columns->names[i]);
         if (found.seconds > 0 && columns->unit >= 0)
             return csv_error(header, header->line, err,
@@ -181,31 +181,40 @@ static bool is_one_queue(const struct columns *columns, size_t left, size_t righ
     return text_equal(name, other);
 }
 
-/* "09:00"; or "9" of so many columns. */
-static bool is_hour(const char *name, bool has_colon)
+/* "09:00". */
+static bool is_clock(const char *name)
+{
+    char joined[COLUMNS_TIME_CHARS];
+    struct cell_time found;
+
+    return strchr(name, ':') && columns_join("2026-11-17", name, joined) &&
+           cell_time(joined, &found);
+}
+
+/* "9". */
+static bool is_number(const char *name)
 {
     size_t digits = strspn(name, "0123456789");
-    bool is_short = digits == 1 || digits == 2;
 
-    return is_short && (has_colon ? name[digits] == ':' && strspn(name + digits, ":0123456789") ==
-                                                               strlen(name + digits)
-                                  : name[digits] == '\0');
+    return (digits == 1 || digits == 2) && name[digits] == '\0';
 }
 
 /* A sheet with a row for each day, and a column for each of its hours. */
-static int check_hours(const struct columns *columns, const struct csv *header, struct error *err)
+static int check_hours(const struct columns *columns, const struct csv *header,
+                       const struct csv *row, struct error *err)
 {
-    enum { HOURS_A_DAY = 24 };
+    enum { HOURS_A_DAY = 24, DATE_CHARS = 10 };
     size_t queues = 0;
     size_t clocks = 0;
     size_t numbers = 0;
 
     for (size_t i = 0; i < columns->name_count; i++) {
         queues += columns_is_queue(columns, i);
-        clocks += columns_is_queue(columns, i) && is_hour(columns->names[i], true);
-        numbers += columns_is_queue(columns, i) && is_hour(columns->names[i], false);
+        clocks += columns_is_queue(columns, i) && is_clock(columns->names[i]);
+        numbers += columns_is_queue(columns, i) && is_number(columns->names[i]);
     }
-    if (clocks < 2 && (numbers != queues || numbers != HOURS_A_DAY))
+    if (strlen(row->fields[columns->date]) != DATE_CHARS || columns->clock >= 0 ||
+        ((queues < 2 || clocks != queues) && (queues != HOURS_A_DAY || numbers != queues)))
         return 0;
     return csv_error(header, header->line, err,
                      "the columns are hours of a day, not queues: expected a row for each hour, "
@@ -222,7 +231,7 @@ static int check_wide(const struct columns *columns, const struct csv *header,
 
     if (columns->count >= 0 || columns->is_log)
         return 0;
-    if (columns->queue < 0 && check_hours(columns, header, err) < 0)
+    if (columns->queue < 0 && check_hours(columns, header, row, err) < 0)
         return -1;
     for (size_t i = 0; columns->queue < 0 && i < columns->name_count; i++) {
         if (!columns_is_queue(columns, i))
@@ -266,7 +275,8 @@ static int check_total(const struct columns *columns, const struct csv *header,
     for (int i = 0; i < (int)columns->name_count; i++)
         if (i != columns->date && i != columns->clock && !columns_is_taken(columns, i) &&
             role_of(columns, i) == COLUMN_OTHER && !columns->is_left_out[i] &&
-            (holds_count(row, i) || (second && holds_count(second, i))))
+            (holds_count(row, i) ||
+             (cell_is_void(row->fields[i]) && second && holds_count(second, i))))
             return csv_error(header, header->line, err,
                              "\"%.80s\" may be the number of requests, or belong to \"%.80s\" "
                              "beside it: name the one that is it \"count\", or take it out if each "

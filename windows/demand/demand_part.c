@@ -128,7 +128,7 @@ static void note_point(struct demand_part *part, size_t column, const char *text
     enum cell_point point = cell_point(text, part->csv.delimiter);
 
     points->has_decimal |= point == CELL_POINT_DECIMAL || point == CELL_POINT_NEEDLESS;
-    points->has_whole |= point == CELL_POINT_NONE;
+    points->has_whole |= point == CELL_POINT_NONE && *text != '0';
     if (point != CELL_POINT_DOUBTFUL || points->line > 0)
         return;
     points->line = part->csv.line;
@@ -153,7 +153,8 @@ static int read_count(struct demand_part *part, size_t column, struct packed_row
     if (!cell_count(text, csv->delimiter, row, &why))
         return csv_error(csv, csv->line, err, "%.80s: expected %s, found \"%.80s\"",
                          columns->names[column], why, text);
-    note_point(part, column, text);
+    if (csv->delimiter == '\t' || (row->kind != PACKED_RATE && rate_s == 0))
+        note_point(part, column, text);
     if (row->kind != PACKED_RATE && columns->needs_unit && rate_s == 0)
         return csv_error(csv, csv->line, err,
                          "%.80s: expected a rate with its unit, like 70/min, found \"%.80s\"",

@@ -289,25 +289,6 @@ static int take_tokens(struct making *making, size_t at, struct error *err)
     return 0;
 }
 
-/* A rate holds until the queue's next row, and no further is known than for a step of all. */
-static int check_rates(const struct making *making, size_t at, struct error *err)
-{
-    const struct demand_series *series = &making->demand->series[at];
-    struct queue_cursor cursor = queue_begin(&making->rows.queues.items[at]);
-    struct queue_row first = { 0 };
-    char apart[DURATION_TEXT_SIZE];
-    char step[DURATION_TEXT_SIZE];
-
-    if (series->apart.grid_ms == 0 || !queue_next(&cursor, &first) || first.row.kind != PACKED_RATE)
-        return 0;
-    return error_set(
-        err, ERROR_INVALID,
-        "%s: queue %s: its counts are rates, and its rows are %s apart where the steps "
-        "of all are %s: put this queue into a file of its own, or write counts",
-        making->rows.source, series->queue, duration_format(series->apart.grid_ms, apart),
-        duration_format(series->step_ms, step));
-}
-
 /* A queue of which nothing is known, although it has rows, is no demand. */
 static int check_known(const struct making *making, const struct demand_series *series,
                        struct error *err)
@@ -336,8 +317,7 @@ static int fill_series(struct making *making, struct error *err)
                                          making->steps.phases_ms[i], making->is_silence_zero,
                                          is_utc_assumed };
 
-        if (check_rates(making, i, err) < 0 ||
-            queue_fill(&making->rows.queues.items[i], &grid, series, err) < 0 ||
+        if (queue_fill(&making->rows.queues.items[i], &grid, series, err) < 0 ||
             check_known(making, series, err) < 0 || take_tokens(making, i, err) < 0)
             return -1;
         for (int class = 0; class < DEMAND_CLASSES; class ++)

@@ -207,22 +207,25 @@ static bool says_utc(const char *name)
     const char *utc = strcasestr(name, "utc");
     const char *rest = utc ? utc + 3 + strspn(utc + 3, " ") : NULL;
 
-    return utc && !((*rest == '+' || *rest == '-') && isdigit((unsigned char)rest[1])) &&
-           !strcasestr(name, "offset") && !strcasestr(name, "not_utc") &&
-           !strcasestr(name, "not utc");
+    if (!utc || strcasestr(name, "not_utc") || strcasestr(name, "utc_offset"))
+        return false;
+    return (*rest != '+' && *rest != '-') || !strpbrk(rest, "123456789");
 }
 
-/* What is named time is not silently another column's: its form may be one that is not known. */
+/* What is named time is not silently a column's whose name says nothing: its form may be one that
+   is not known. */
 static int check_main(const struct columns *columns, const struct csv *row, struct error *err)
 {
     char joined[COLUMNS_TIME_CHARS];
     struct cell_time found;
+    double number;
 
-    for (int i = 0; i < (int)row->count; i++) {
+    for (int i = 0; !is_time_name(columns, columns->date) && i < (int)row->count; i++) {
         const char *cell = row->fields[i];
 
         if (is_main_name(columns, i) && i != columns->date && i != columns->clock &&
-            !cell_is_void(cell) && !cell_time(cell, &found) &&
+            !cell_is_void(cell) && !cell_time(cell, &found) && strpbrk(cell, "/.: ") &&
+            !cell_number(cell, &number) &&
             !(columns_join("2026-11-17", cell, joined) && cell_time(joined, &found)))
             return csv_error(row, row->line, err,
                              "\"%.80s\" holds \"%.80s\", expected one like %s; or take it out, if "

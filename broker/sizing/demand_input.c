@@ -253,8 +253,7 @@ static void note_apart(const struct demand *demand, json_t *notes)
             notes,
             "the rows of %zu queues (%s) are further apart all the time (%s) than the steps of "
             "all (%s): each count is taken to have arrived in its first step, and each rate to "
-            "hold for it. If they count "
-            "for longer, put these queues into a file of their own",
+            "hold for it. If they count for longer, put these queues into a file of their own",
             count, first->queue, duration_format(first->apart.grid_ms, apart),
             duration_format(first->step_ms, step));
     first = first_apart(demand, false, &count);
@@ -262,8 +261,8 @@ static void note_apart(const struct demand *demand, json_t *notes)
         add_note(notes,
                  "some rows of %zu queues keep longer steps (those of %s from %s to %s: %s) than "
                  "all (%s): each count is taken to have arrived in its first step, and each rate "
-                 "to hold for it. If they count "
-                 "for longer, put these rows into a file of their own",
+                 "to hold for it. If they count for longer, put these rows into a file of their "
+                 "own",
                  count, first->queue, wall_format(first->apart.from, from),
                  wall_format(first->apart.until, until),
                  duration_format(first->apart.grid_ms, apart),

@@ -65,33 +65,32 @@ static size_t trim(const char *text, size_t length)
     return length;
 }
 
+static bool is_among(const char *text, size_t length, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strlen(words[i]) == length && strncasecmp(words[i], text, length) == 0)
+            return true;
+    return false;
+}
+
 static bool is_of_requests(const char *text, size_t length)
 {
-    for (size_t i = 0; i < COUNT_OF(request_words); i++)
-        if (strlen(request_words[i]) == length && strncasecmp(request_words[i], text, length) == 0)
-            return true;
-    return false;
+    return is_among(text, length, request_words, COUNT_OF(request_words));
 }
 
-/* Whether its last word is one of these: "chat tokens", but not "H100 (80 GB)". */
+static bool is_other(const char *text, size_t length)
+{
+    return is_among(text, length, other_words, COUNT_OF(other_words));
+}
+
+/* Whether its last word is such a one: "chat tokens". */
 static bool is_of_other(const char *name, size_t length)
 {
-    for (size_t i = 0; i < COUNT_OF(other_words); i++) {
-        size_t size = strlen(other_words[i]);
+    size_t word = length;
 
-        if (length >= size && strncasecmp(name + length - size, other_words[i], size) == 0 &&
-            (length == size || is_break(name[length - size - 1])))
-            return true;
-    }
-    return false;
-}
-
-static bool is_other_alone(const char *text)
-{
-    for (size_t i = 0; i < COUNT_OF(other_words); i++)
-        if (strcasecmp(other_words[i], text) == 0)
-            return true;
-    return false;
+    while (word > 0 && !is_break(name[word - 1]))
+        word--;
+    return is_other(name + word, length - word);
 }
 
 /* The seconds of "s", "second" or "5m"; 0: it is no time. */
@@ -198,7 +197,8 @@ static struct column_unit find_before(const char *name, size_t length, size_t wh
     return found.seconds > 0 || found.is_unknown ? found : (struct column_unit){ whole, 0, false };
 }
 
-/* What stands in brackets at the name's end is a unit if it has a slash or is a rate. */
+/* What stands in brackets at the name's end is a unit if it has a slash or is a rate; "(80 GB)" is
+   a part of the name. */
 static struct column_unit find_in_brackets(const char *name, size_t whole, size_t open)
 {
     char inside[WORD_CHARS];
@@ -211,12 +211,11 @@ static struct column_unit find_in_brackets(const char *name, size_t whole, size_
     found = find_plain(inside, strlen(inside));
     if (found.seconds > 0 && is_of_requests(inside, found.length))
         return (struct column_unit){ trim(name, open), found.seconds, false };
-    for (size_t i = 0; i < COUNT_OF(means); i++)
-        if (strcasecmp(inside, means[i]) == 0)
-            return find_before(name, trim(name, open), whole);
+    if (is_among(inside, strlen(inside), means, COUNT_OF(means)))
+        return find_before(name, trim(name, open), whole);
     return (struct column_unit){ whole, 0,
                                  found.is_unknown || found.seconds > 0 || strchr(inside, '/') ||
-                                     is_other_alone(inside) };
+                                     is_other(inside, strlen(inside)) };
 }
 
 /* Prometheus's rate(), irate() and Datadog's as_rate() are by the second; what multiplies them

@@ -15,6 +15,6 @@
 double backlog_after(double work_s, double load, int servers, int64_t time_ms);
 
 /* The servers that serve this work within an hour, when a plan that follows the day is made again,
-   on top of `servers` for what arrives; 0 while
-   a new request waits no longer than its target behind it. */
+   on top of `servers` for what arrives; 0 while a new request waits no longer than its target
+   behind it. */
 int backlog_servers(double work_s, int servers, int64_t target_ms);

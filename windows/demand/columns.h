@@ -23,6 +23,7 @@ struct columns {
     bool *is_left_out;           /* a column that counts no queue's requests */
     bool needs_unit;             /* each row tells its own: 70/min */
     bool is_utc;                 /* the name of the times' column says so */
+    bool has_offset;             /* it says "UTC+1" */
     bool is_log;                 /* each row is one request */
     struct token_columns tokens; /* both, or neither */
     int64_t elapsed_ms; /* unit of `date`, counted from the start of the file; 0: absolute times */

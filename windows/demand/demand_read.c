@@ -302,13 +302,17 @@ static int check_known(const struct making *making, const struct demand_series *
                      making->rows.source, series->queue);
 }
 
+/* No other zone was given. */
+static bool is_utc(const struct time_zone *zone)
+{
+    return !zone || text_equal(time_zone_name(zone), "UTC");
+}
+
 /* The rows of a queue go as its series comes. */
 static int fill_series(struct making *making, struct error *err)
 {
-    const struct time_zone *zone = making->options->zone;
     struct demand *demand = making->demand;
-    bool is_utc_assumed = demand->facts.has_local &&
-                          (!zone || text_equal(time_zone_name(zone), "UTC"));
+    bool is_utc_assumed = demand->facts.has_local && is_utc(making->options->zone);
 
     for (size_t i = 0; i < demand->count; i++) {
         struct demand_series *series = &demand->series[i];
@@ -375,6 +379,12 @@ static int make_series(struct making *making, struct demand_feed *feed, struct e
     rows->begin = options->begin;
     if (demand_rows_read(rows, feed, options->zone != NULL, 0, err) < 0)
         return -1;
+    if (rows->has_offset && rows->has_local && is_utc(options->zone))
+        return error_set(err, ERROR_INVALID,
+                         "%s: the times have no offset, and the name of their column tells one "
+                         "(UTC+1): give their time zone (--time-zone, or time_zone of the "
+                         "configuration), or write the offset behind each time",
+                         rows->source);
     making->demand->facts = (struct demand_facts){
         .is_wide = rows->is_wide,
         .has_local = rows->has_local,

@@ -305,6 +305,7 @@ static int find_columns(struct whole *whole, const struct csv *row, const struct
     if (columns_find(columns, &whole->head, row, second, err) < 0)
         return -1;
     rows->is_wide = columns->count < 0 && !columns->is_log;
+    rows->has_offset = columns->has_offset;
     for (size_t i = 0; i < columns->name_count; i++) {
         if (columns_is_read(columns, i))
             continue;

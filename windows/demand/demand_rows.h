@@ -36,6 +36,7 @@ struct demand_rows {
                         step may have several */
     bool has_tokens; /* rows tell the lengths of their requests */
     bool has_unit_rates; /* counts are rates by a unit in the header or in a column */
+    bool has_offset;     /* the name of the times' column says "UTC+1" */
     size_t void_cells;   /* cells that should hold a count, and hold none */
     size_t counts[2];    /* without a unit: whole ones, and those with a fraction */
     size_t empty_queues; /* left out, because none of their cells holds a count */

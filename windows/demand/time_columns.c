@@ -201,15 +201,20 @@ static int no_times(const struct columns *columns, const struct csv *row, struct
                      columns->names[named], row->fields[named], CELL_TIME_FORMS);
 }
 
-/* "Time (UTC+1)" says another zone, and "utc_offset" and "not_utc" say none. */
-static bool says_utc(const char *name)
+/* "Time (UTC+1)", and not "Time (UTC+00:00)". */
+static bool says_offset(const char *name)
 {
     const char *utc = strcasestr(name, "utc");
-    const char *rest = utc ? utc + 3 + strspn(utc + 3, " ") : NULL;
+    const char *rest = utc ? utc + 3 + strspn(utc + 3, " ") : "";
 
-    if (!utc || strcasestr(name, "not_utc") || strcasestr(name, "utc_offset"))
-        return false;
-    return (*rest != '+' && *rest != '-') || !strpbrk(rest, "123456789");
+    return (*rest == '+' || *rest == '-') && strpbrk(rest, "123456789");
+}
+
+/* "utc_offset" and "not_utc" say no zone. */
+static bool says_utc(const char *name)
+{
+    return strcasestr(name, "utc") && !says_offset(name) && !strcasestr(name, "not_utc") &&
+           !strcasestr(name, "utc_offset");
 }
 
 /* What is named time is not silently a column's whose name says nothing: its form may be one that
@@ -246,6 +251,7 @@ int time_columns_find(struct columns *columns, const struct csv *header, const s
     if (columns->date < 0)
         return no_times(columns, row, err);
     columns->clock = find_clock(columns, row);
+    columns->has_offset = says_offset(columns->names[columns->date]);
     columns->is_utc = says_utc(columns->names[columns->date]) ||
                       (columns->clock >= 0 && says_utc(columns->names[columns->clock]));
     return columns->elapsed_ms > 0 ? 0 : check_main(columns, row, err);
